@@ -382,6 +382,12 @@ STUDIES: dict[str, Callable[[], Small]] = {
         "logistic", missing="exact", dosages=True, files=DOSAGE_FILES
     ),
     "logistic, of dosages, mean": lambda: of_variants("logistic", dosages=True, files=DOSAGE_FILES),
+    "linear, of dosages and conditions": lambda: of_variants(
+        "linear", missing="exact", dosages=True, condition=("rs1_2", "rs1_5"), files=DOSAGE_FILES
+    ),
+    "logistic, of dosages and conditions": lambda: of_variants(
+        "logistic", dosages=True, condition=("rs1_2",), hwe=0, files=DOSAGE_FILES
+    ),
     "logistic, exact": lambda: of_variants("logistic", missing="exact", firth="firth"),
     "logistic, followed": lambda: of_variants("logistic", files=_OF_PLINK),
     "linear, dominant": lambda: of_variants("linear", genotype_model="dominant", files=_OF_PLINK),

@@ -164,7 +164,7 @@ def _plans(method: Method) -> Iterator[Plan]:
         [{OPENS.name: opens} for opens in (SUMS, BITS)] if OPENS in method.options else [{}]
     )
     if DOSAGES in method.options:
-        opened.append({DOSAGES.name: True, "files": list(DOSAGE_FILES)})
+        opened.append({DOSAGES.name: True, "files": list(DOSAGE_FILES), CONDITION.name: [_EXAMPLE]})
     if CLUMPED in method.files:
         opened.append({"files": [CLUMPED]})
     if META in method.files:

@@ -39,7 +39,7 @@ from unpooled.methods.shared import filters, genotype_counts
 from unpooled.methods.shared.allele_coding import PLACES, X2_KNOWN, by_plink2
 from unpooled.methods.shared.chunks import DIPLOID, MT, Chunk, Y, chromosome_class, foreseen_of
 from unpooled.methods.shared.conditions import places_of
-from unpooled.methods.shared.dosage_table import DosageTable, counted
+from unpooled.methods.shared.dosage_table import DosageTable, counted, nearest
 from unpooled.methods.shared.filters import COUNTED
 from unpooled.methods.shared.genotype_counts import (
     FIRST_ALLELE_TELLS,
@@ -260,7 +260,7 @@ class CountDosages(CountGenotypes, name="regression/dosages", title="Sum dosages
 
     def local(self, cohort: Cohort) -> Arrays:
         found = counted(cohort, slice(self.start, self.stop), self.groups)
-        return {array.name: found[..., k] for k, array in enumerate(self.sends)}
+        return {array.name: found[..., k] for k, array in enumerate(CountDosages.sends)}
 
 
 def count(study: Study, chunk: Chunk, pool: Pool, exponent: int) -> Asks[tuple[Counted, Counted]]:
@@ -279,18 +279,24 @@ def count(study: Study, chunk: Chunk, pool: Pool, exponent: int) -> Asks[tuple[C
 
 def count_dosages(study: Study, chunk: Chunk, pool: Pool) -> Asks[tuple[Counted, Counted]]:
     """Sum the dosages of a chunk; of the variants that do not pass the filters none is reported."""
+    found, passing, _ = yield from _sum_dosages(study, chunk, pool, CountDosages, CountGenotypes)
+    return found.some(passing), found.some(np.zeros(chunk.variants, bool))
+
+
+def _sum_dosages(
+    study: Study, chunk: Chunk, pool: Pool, dosed: type[CountDosages], called: type[CountGenotypes]
+) -> Asks[tuple[Counted, np.ndarray, Arrays]]:
+    """Ask these kinds about a chunk; return its variants, which of them pass, and the sums of dosages."""
     plan, wanted = study.plan, wanted_groups(chunk.chromosome, pool, study.plan)
     about = chunk.start, chunk.stop, tuple(wanted), max(wanted.values(), default=0), chunk.chromosome
-    sums = yield CountDosages(*about)
+    sums = yield dosed(*about)
     counts = np.stack([sums[array.name] for array in CountDosages.sends], axis=-1)
     table = DosageTable(counts, tuple(wanted), PLACES[chunk.chromosome])
     passing = filters.passing_maf(table, plan) & filters.passing_mach_r2(table, plan)
     if filters.of_calls(plan):
-        sums = yield CountGenotypes(*about)
-        calls = counts_table(plan, sums["genotypes"], wanted, chunk.chromosome)
+        calls = counts_table(plan, (yield called(*about))["genotypes"], wanted, chunk.chromosome)
         passing &= filters.passing_geno(calls, plan) & filters.passing_hwe(calls, plan)
-    found = Counted.of(chunk, table)
-    return found.some(passing), found.some(np.zeros(chunk.variants, bool))
+    return Counted.of(chunk, table), passing, sums
 
 
 _ANOTHER = "Condition on another variant, such as one in linkage disequilibrium with it"
@@ -347,11 +353,18 @@ def _order(study: Study, pool: Pool, conditions: Sequence[int]) -> Asks[np.ndarr
     first, tied = np.zeros(len(conditions), bool), np.zeros(len(conditions), bool)
     for k, place in enumerate(conditions):
         chunk = Chunk(place, place + 1, DIPLOID)
-        sums = yield CountConditions(place, place + 1, tuple(groups), max(groups.values()))
-        counted = Counted.of(chunk, counts_table(plan, sums["genotypes"], groups, DIPLOID))
+        if DOSAGES.of(plan):
+            counted, passing, sums = yield from _sum_dosages(
+                study, chunk, pool, SumConditions, CountConditions
+            )
+            people = sums["carriers"][0]
+        else:
+            sums = yield CountConditions(place, place + 1, tuple(groups), max(groups.values()))
+            counted = Counted.of(chunk, counts_table(plan, sums["genotypes"], groups, DIPLOID))
+            people, passing = _carriers(counted), filters.passing(counted.genotypes, plan)
         if not plan.alone:
-            _refuse_few(plan, CONDITION.of(plan)[k], _carriers(counted), sums["enough"][0])
-            _refuse_filtered(plan, CONDITION.of(plan)[k], counted)
+            _refuse_few(plan, CONDITION.of(plan)[k], people, sums["enough"][0])
+            _refuse_filtered(CONDITION.of(plan)[k], passing)
         first[k], tied[k] = (flags.item() for flags in counted.order())
     if tied.any():
         sums = yield OrderConditions(np.array(conditions, np.uint32)[tied])
@@ -389,8 +402,8 @@ def _refuse_few(plan: Plan, name: str, people: np.ndarray, cohorts: np.ndarray) 
         )
 
 
-def _refuse_filtered(plan: Plan, name: str, counted: Counted) -> None:
-    if not filters.passing(counted.genotypes, plan).all():
+def _refuse_filtered(name: str, passing: np.ndarray) -> None:
+    if not passing.all():
         raise Refuse(
             CONDITION.name,
             f"the variant {name} does not pass the study's own filters of variants",
@@ -409,14 +422,18 @@ _ENOUGH = Count(
 )
 
 
-@dataclass(frozen=True)
-class CountConditions(CountGenotypes):
-    """Genotype counts of a variant that is conditioned on."""
+_CARRIERS = Count(
+    "carriers",
+    ("variants", 2),
+    genotype_counts.MOST_PEOPLE,
+    "per variant that is conditioned on, and allele: number of people with complete data who carry it, by "
+    "their dosages to whole copies",
+    "how many people of the pool carry each allele",
+)
 
-    name: ClassVar[str] = "regression/conditions"
-    title: ClassVar[str] = "Count genotypes that are conditioned on"
-    sends: ClassVar[tuple[Count, ...]] = (*CountGenotypes.sends, _ENOUGH)
-    asked_if: ClassVar[Condition] = lambda plan: CONDITION.of(plan)
+
+class _OfConditions(CountGenotypes):
+    """About a variant that is conditioned on."""
 
     @classmethod
     def goes_over_variants(cls) -> bool:
@@ -427,10 +444,37 @@ class CountConditions(CountGenotypes):
         question = cls(0, 1, cls.foreseen_groups(DIPLOID, plan), 0)
         return Foreseen([question] * max(1, len(CONDITION.of(plan))), exact=False)
 
+
+@dataclass(frozen=True)
+class SumConditions(_OfConditions, CountDosages):
+    """Sums of dosages of a variant that is conditioned on."""
+
+    name: ClassVar[str] = "regression/condition-dosages"
+    title: ClassVar[str] = "Sum dosages that are conditioned on"
+    sends: ClassVar[tuple[Count, ...]] = (*CountDosages.sends, _CARRIERS, _ENOUGH)
+    asked_if: ClassVar[Condition] = lambda plan: DOSAGES.of(plan) and CONDITION.of(plan)
+
+    def local(self, cohort: Cohort) -> Arrays:
+        found = carriers(nearest(cohort, slice(self.start, self.stop), ((COMPLETE,),))[:, 0])
+        return {**super().local(cohort), "carriers": found, "enough": _enough(found)}
+
+
+@dataclass(frozen=True)
+class CountConditions(_OfConditions):
+    """Genotype counts of a variant that is conditioned on."""
+
+    name: ClassVar[str] = "regression/conditions"
+    title: ClassVar[str] = "Count genotypes that are conditioned on"
+    sends: ClassVar[tuple[Count, ...]] = (*CountGenotypes.sends, _ENOUGH)
+    asked_if: ClassVar[Condition] = lambda plan: CONDITION.of(plan) and CountGenotypes.asked_if(plan)
+
     def local(self, cohort: Cohort) -> Arrays:
         counts = genotype_counts.counted(cohort, slice(self.start, self.stop), ((COMPLETE,),))[:, 0]
-        enough = (carriers(counts) >= FEWEST_AT_A_LEVEL).astype(np.int64)
-        return {**super().local(cohort), "enough": enough}
+        return {**super().local(cohort), "enough": _enough(carriers(counts))}
+
+
+def _enough(people: np.ndarray) -> np.ndarray:
+    return (people >= FEWEST_AT_A_LEVEL).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -462,5 +506,14 @@ def count_and_standardise(study: Study) -> Asks[Begun]:
     return pool, columns, few, chunks_of(study, pool)
 
 
-BEFORE_GENOTYPES = (Census, CountConditions, OrderConditions, Magnitude, Mean, Spread, CountInside)
+BEFORE_GENOTYPES = (
+    Census,
+    SumConditions,
+    CountConditions,
+    OrderConditions,
+    Magnitude,
+    Mean,
+    Spread,
+    CountInside,
+)
 """The kinds of questions of `count_and_standardise`, in the order in which they are asked."""

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from unpooled.asking.cohort import Cohort, Samples, WithSamples
+from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.methods.shared.groups import phenotype
+from unpooled.methods.shared.options import DOSAGES
 from unpooled.panel.panel import Panel
 from unpooled.plan.common_options import CONDITION
 from unpooled.plan.plan import Plan
@@ -42,7 +44,8 @@ def with_copies(cohort: Cohort, panel: Panel, plan: Plan) -> Samples:
     samples = cohort.samples
     if not CONDITION.of(plan):
         return samples
-    columns = [_copies(cohort, places_of(name, panel)) for name in CONDITION.of(plan)]
+    copies = _dosages if DOSAGES.of(plan) else _copies
+    columns = [copies(cohort, places_of(name, panel)) for name in CONDITION.of(plan)]
     first, *further = (phenotype(samples.of_phenotype(place)) for place in range(len(samples.phenotypes)))
     return dataclasses.replace(
         samples,
@@ -56,6 +59,15 @@ def with_copies(cohort: Cohort, panel: Panel, plan: Plan) -> Samples:
 def places_of(name: str, panel: Panel) -> np.ndarray:
     """Panel indices of the variants with an ID: one, if all is well."""
     return np.flatnonzero(panel.name == name.encode())
+
+
+def _dosages(cohort: Cohort, places: np.ndarray) -> np.ndarray:
+    """The same of dosages, as far as imputation can tell these copies."""
+    if len(places) != 1:
+        return np.full(len(cohort.samples), np.nan)
+    found = cohort.dosages(places)
+    copies = np.where(found.values[0] == NO_DOSAGE, np.nan, found.values[0] / COPY)
+    return np.asarray(2 - copies if found.swapped[0] else copies)
 
 
 def _copies(cohort: Cohort, places: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unpooled.plan.common_options import CONDITION, COVAR_VARIANCE_STANDARDIZE
+from unpooled.plan.common_options import COVAR_VARIANCE_STANDARDIZE
 from unpooled.plan.genotype_model import terms_of
 from unpooled.plan.options import Number, Place, Switch
 from unpooled.plan.plan import Plan
@@ -24,8 +24,6 @@ def _dosages_problem(is_on: bool, plan: Plan) -> str:
         )
     if not terms_of(plan).is_plain:
         return "dosages go with the additive model without interactions"
-    if CONDITION.of(plan):
-        return f"copies of called genotypes would be covariates beside dosages: leave out {CONDITION.flag}"
     return ""
 
 
