@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from unpooled.kernels.dosages import COPY
 from unpooled.methods import check
-from unpooled.plan.common_options import BY_PLACE, COVARIATES, HWE
+from unpooled.plan.common_options import BY_PLACE, CONDITION, COVARIATES, HWE
 from unpooled.plan.glm_columns import chosen
 from unpooled.plan.plan import NO_KEY, Covariate, Plan
 
@@ -59,6 +59,18 @@ class Federation:
     def names(self) -> list[str]:
         return [f"p{k}" for k in range(len(self.sex))]
 
+    @property
+    def conditions(self) -> dict[str, np.ndarray]:
+        """Copies of the rarer allele of what is conditioned on, float64 (n,), by its ID: NaN is missing."""
+        found = {}
+        for name in CONDITION.of(self.plan):
+            place = [self.called(k) for k in range(len(self.chromosome))].index(name)
+            dosages = self.pooled[place]
+            counted = dosages[(dosages >= 0) & (self.founder | self.plan.nonfounders)]
+            copies = np.where(dosages < 0, np.nan, dosages / COPY)
+            found[name] = copies if counted.mean() <= COPY else 2 - copies
+        return found
+
     def called(self, variant: int, cohort: int | None = None) -> str:
         """Return a variant's ID in a cohort's files or the pool's. By place, each cohort has its own IDs."""
         if not BY_PLACE.of(self.plan):
@@ -90,7 +102,7 @@ def draw(seed: int) -> Federation:
     if test == "logistic":
         phenotype = (phenotype > np.quantile(phenotype, random.choice([0.5, 0.8, 0.93]))).astype(float)
     places = CHROMOSOMES if not HWE.of(plan) else tuple(name for name in CHROMOSOMES if name != "X")
-    return Federation(
+    made = Federation(
         seed=seed,
         plan=plan,
         formats=formats,
@@ -103,6 +115,14 @@ def draw(seed: int) -> Federation:
         dosages=dosages,
         swapped=random.random((len(formats), m)) < random.choice([0, 0.5]),
     )
+    return _conditioned(made, random) if COVARIATES.of(plan) and random.random() < 0.3 else made
+
+
+def _conditioned(made: Federation, random: np.random.Generator) -> Federation:
+    """The same federation, whose plan conditions on one of its variants."""
+    autosomal = [k for k, name in enumerate(made.chromosome) if name.isdigit()]
+    name = made.called(int(random.choice(autosomal)))
+    return replace(made, plan=replace(made.plan, options=(*made.plan.options, (CONDITION.name, (name,)))))
 
 
 def _dosages(random: np.random.Generator, m: int, n: int) -> np.ndarray:

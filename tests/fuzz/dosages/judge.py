@@ -14,7 +14,7 @@ import numpy as np
 from unpooled.errors import UnpooledError
 from unpooled.kernels.dosages import COPY
 from unpooled.methods.regression.options import FIRTH
-from unpooled.plan.common_options import COVARIATES, GLM_COLS, HIDE_COVAR
+from unpooled.plan.common_options import CONDITION, COVARIATES, GLM_COLS, HIDE_COVAR
 from unpooled.plan.options import called
 from unpooled.run import reports
 
@@ -93,6 +93,7 @@ def _theirs(federation: Federation, folder: Path) -> Path | str:
     words = write_pool(plink2, federation, folder / "pool")
     words += [word for name, flag in FLAGS.items() if (value := called(name).of(plan)) not in (0, 1)
               for word in (flag, value)]  # fmt: skip
+    words += ["--condition", *CONDITION.of(plan)] if CONDITION.of(plan) else []
     words += [
         "--glm",
         *([FIRTH.of(plan)] if plan.test == "logistic" else []),
@@ -184,9 +185,11 @@ def regression_of(federation: Federation, line: Row) -> Rows:
     place, dosages = federation.chromosome[variant], federation.pooled[variant]
     copies = np.where(dosages < 0, np.nan, dosages / COPY)
     copies = copies if line["A1"] == "C" else 2 - copies
-    columns = [copies / 2 if place in ("Y", "MT") else copies, *federation.covariates.T]
-    names = ["ADD", *(covariate.title for covariate in COVARIATES.of(federation.plan))]
-    complete = ~np.isnan([federation.phenotype, *federation.covariates.T]).any(axis=0)
+    conditions = federation.conditions
+    beside = [*conditions.values(), *federation.covariates.T]
+    columns = [copies / 2 if place in ("Y", "MT") else copies, *beside]
+    names = ["ADD", *conditions, *(covariate.title for covariate in COVARIATES.of(federation.plan))]
+    complete = ~np.isnan([federation.phenotype, *beside]).any(axis=0)
     inside = complete & ~np.isnan(copies)
     if place == "X" and {1, 2} <= set(sex[complete].tolist()):
         inside &= sex > 0
