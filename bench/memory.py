@@ -22,7 +22,7 @@ from association_studies import STUDIES, command
 MEGABYTE = 1e6
 LIMITS = {"client": 1000 * MEGABYTE, "web": 500 * MEGABYTE, "worker": 500 * MEGABYTE}
 BYTES_PER_VARIANT = 200
-EVERY = 0.05  # seconds between two looks
+EVERY = 0.2  # seconds between two looks: of a hundred clients one takes some hundredths
 # Parties that were forked from one process share pages, which each of them would count as its own.
 FROM_NOTHING = "from unpooled_webapp import cli, starting; starting.CAN_FORK = False; cli.main()"
 

@@ -10,7 +10,6 @@ which is the one that other programs disturbed least. Three things grow in turn,
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +21,9 @@ import numpy as np
 
 from unpooled.simulate import simulate
 
+sys.path.insert(0, str(measuring.HERE.parent / "bench"))
 matplotlib.use("Agg")
+import memory
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
@@ -64,7 +65,7 @@ class Sweep:
 SWEEPS = (
     Sweep("samples", "people in each cohort", 1_000, (500, 1_000, 2_000, 4_000)),
     Sweep("variants", "variants", 100_000, (50_000, 100_000, 200_000, 400_000)),
-    Sweep("cohorts", "cohorts", 1, (3, 6, 10, 20)),
+    Sweep("cohorts", "cohorts", 1, (3, 10, 30, 100), Size(samples=200, variants=20_000)),
 )
 SMALL = (replace(SWEEPS[1], values=(500, 1_000), base=Size(60, 500)),)
 
@@ -72,11 +73,12 @@ SMALL = (replace(SWEEPS[1], values=(500, 1_000), base=Size(60, 500)),)
 @dataclass(frozen=True)
 class Cost:
     """Cost of a study: seconds from the moment all cohorts are ready to the files; megabytes of all parties,
-    up to the last sum.
+    up to the last sum; and the peak of memory of each kind of process.
     """
 
     seconds: float
     megabytes: float
+    peaks: dict[str, int]
 
 
 Costs = dict[tuple[str, Size], Cost]
@@ -106,9 +108,11 @@ def measure(test: str, size: Size, most: int) -> Cost:
     cohorts = [folder / f"cohort{k + 1}" for k in range(size.cohorts)]
     words = [word for cohort in cohorts for word in ("--bfile", cohort, "--covar", f"{cohort}.cov")]
     command = ["rehearse", "--test", test, *words, "--hide-covar", "--out", folder / "study", "--quiet"]
-    subprocess.run([sys.executable, "-m", "unpooled_webapp", *map(str, command)], check=True)
+    peaks = memory.largest_of([sys.executable, "-m", "unpooled_webapp", *map(str, command)])
+    if peaks is None:
+        sys.exit(f"the study of {size} failed")
     report = json.loads((folder / "study.report.json").read_text())
-    return Cost(report["seconds"]["ready_to_files"], report["bytes"]["to_last_sum"] / 1e6)
+    return Cost(report["seconds"]["ready_to_files"], report["bytes"]["to_last_sum"] / 1e6, peaks)
 
 
 def measure_all(sweeps: Sequence[Sweep], tests: Sequence[str], runs: int) -> Costs:
@@ -151,8 +155,8 @@ def points(costs: Costs, sweep: Sweep, test: str, what: str) -> tuple[np.ndarray
 
 
 def table(costs: Costs, sweeps: Sequence[Sweep]) -> Iterator[str]:
-    yield "| What grows | Test | Seconds | Fixed + each | R² | MB | Fixed + each | R² |"
-    yield "| --- | --- | --- | --- | ---: | --- | --- | ---: |"
+    yield "| What grows | Test | Seconds | Fixed + each | R² | MB | Fixed + each | R² | Memory, MB |"
+    yield "| --- | --- | --- | --- | ---: | --- | --- | ---: | --- |"
     for sweep in sweeps:
         for test in _tests(costs):
             cells = [
@@ -161,13 +165,26 @@ def table(costs: Costs, sweeps: Sequence[Sweep]) -> Iterator[str]:
                 for cell in _cells(*points(costs, sweep, test, what)[1:], sweep)
             ]
             steps = ", ".join(f"{value:,}" for value in sweep.values)
-            yield f"| {sweep.axis}: {steps} | {test} | {' | '.join(cells)} |"
+            first, *_, last = (costs[test, size].peaks for size in sweep.sizes)
+            grown = (
+                f"{party} {first[party] / 1e6:.0f} to {last[party] / 1e6:.0f}" for party in memory.LIMITS
+            )
+            yield f"| {sweep.axis}: {steps} | {test} | {' | '.join(cells)} | {', '.join(grown)} |"
     yield ""
     base = sweeps[0].base
     yield (
         f"What does not grow stays at {base.samples:,} people in each of {base.cohorts} cohorts, and "
-        f"{base.variants:,} variants; {COVARIATES} covariates, missing calls in a third of the variants. "
-        "*Each* is for 1,000 people in each cohort, for 100,000 variants, or for a cohort."
+        f"{base.variants:,} variants{_of_cohorts(sweeps)}; {COVARIATES} covariates, missing calls in a third "
+        "of the variants. *Each* is for 1,000 people in each cohort, for 100,000 variants, or for a cohort. "
+        "*Memory* is the peak of the largest process of its kind, pages of files included, in the smallest "
+        "and in the largest study."
+    )
+
+
+def _of_cohorts(sweeps: Sequence[Sweep]) -> str:
+    others = [sweep.base for sweep in sweeps if sweep.base != sweeps[0].base]
+    return "".join(
+        f" (where cohorts grow {base.samples:,} people and {base.variants:,} variants)" for base in others
     )
 
 

@@ -20,7 +20,7 @@ from unpooled.methods.ld.questions import SumPairs
 from unpooled.methods.regression.linear_questions import SumWithGenotypes
 from unpooled.methods.shared.summary import VARIANTS
 from unpooled.panel.panel import Panel
-from unpooled.pictures import linkage
+from unpooled.pictures import linkage, matrix_svg
 from unpooled.pictures.associations import Associations
 from unpooled.plan.plan import EXACT, MEAN, NO_KEY, Plan
 
@@ -183,3 +183,11 @@ def test_where_calls_are_missing_the_pools_means_stand_for_them() -> None:
         sums = first[lead].sum(), first[other].sum(), first[lead] @ first[other], one[lead] @ one[other]
         expected = r_squared(float(copies.shape[1]), *(np.array([value]) for value in sums))
         assert r2 == pytest.approx(expected[0], abs=1e-6)
+
+
+def test_a_matrix_is_drawn_with_the_largest_of_each_square() -> None:
+    r = np.eye(150)
+    r[0, 149] = r[149, 0] = -0.9
+    drawn = str(matrix_svg.matrix(r))
+    assert drawn.count("<rect") == 50 + 2  # three variants a square, and both sides of the diagonal
+    assert drawn.count('fill-opacity="0.81"') == 2 and drawn.count('fill-opacity="1.00"') == 50

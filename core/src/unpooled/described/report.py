@@ -19,7 +19,7 @@ from unpooled.errors import listed
 from unpooled.formats import table_summary
 from unpooled.kernels.statistics import inflation_text
 from unpooled.methods import algorithm
-from unpooled.methods.algorithm import NOT_POOLED
+from unpooled.methods.algorithm import NOT_POOLED, VariantMethod
 from unpooled.methods.components import procedure as components
 from unpooled.methods.regression.dependent import sex_is_determined
 from unpooled.methods.shared.options import FAR
@@ -126,7 +126,9 @@ def report(
 
 
 def _in_short(plan: Plan, run: Run) -> str:
-    what = algorithm(plan.test).title + (f" of {plan.phenotype}" if plan.phenotype else "")
+    method = algorithm(plan.test)
+    has_phenotype = isinstance(method, VariantMethod) and method.needs_phenotype
+    what = method.title + (f" of {plan.phenotype}" if has_phenotype else "")
     return f"{what} · {len(run.cohorts)} cohorts that kept their data · ended on {run.ended}"
 
 

@@ -31,7 +31,9 @@ from unpooled.methods.purpose import Purpose
 from unpooled.methods.shared import summary
 from unpooled.methods.shared.chunks import DIPLOID, Chunk
 from unpooled.methods.shared.without_any import ON_RUNGS, on_rungs, people_without_any
+from unpooled.pages.page import Html, section, tag
 from unpooled.panel.panel import Panel
+from unpooled.pictures import matrix_svg
 from unpooled.plan.common_options import BY_PLACE, GENO, HWE, MAF, SEXES
 from unpooled.plan.plan import Plan
 from unpooled.plan.templates import Template
@@ -200,6 +202,18 @@ def _columns_of(file: str, tables: Mapping[str, Arrays]) -> Arrays:
     return ChainMap(tables[_CORRELATIONS], tables[summary.VARIANTS])  # type: ignore[arg-type]  # only read
 
 
+def _shown(tables: Mapping[str, Arrays], plan: Plan) -> Html:
+    """Draw the matrix, as a part of the report."""
+    drawn = tag("figure", matrix_svg.matrix(_matrix(_columns_of(MATRIX, tables))))
+    return section("How the variants go together", tag("p", _DRAWN), drawn)
+
+
+_DRAWN = (
+    "The darker a square, the larger is r² of its two variants; of many variants a square has the largest of "
+    "several. Where dark squares stand together, variants tell of one another."
+)
+
+
 def _rules(plan: Plan) -> dict[str, str]:
     if not REGION.of(plan):
         return {REGION.name: "want " + REGION.words}
@@ -243,6 +257,7 @@ LD_MATRIX = _OfRegion(
     ),
     cost=Cost(1e-6, lambda columns: 0.0),
     columns=_columns_of,
+    shown=_shown,
     rules=_rules,
     needs_phenotype=False,
     wording=Wording("Variants of a region", "were compared", "in the matrix"),
