@@ -135,11 +135,13 @@ def test_every_page_is_in_the_table_of_contents() -> None:
 
 def test_the_settings_table_is_complete() -> None:
     sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "webapp/src").rglob("*.py"))
-    call = r"\b{}\(\s*\"(UNPOOLED_\w+)\""
+    call = r"\b{}\(\s*\"((?:UNPOOLED|OTEL)_\w+)\""
     kinds = "(?:address|choice|flag|number|pairs|ports|provider|text|words)"
     secret = set(re.findall(call.format("secret"), sources))
     plain = set(re.findall(call.format(kinds), sources)) | {"UNPOOLED_HOME"}
-    rows = re.findall(r"^\| `(UNPOOLED_\w+)`( •)? \|", (ROOT / "docs/operations.md").read_text(), re.M)
+    rows = re.findall(
+        r"^\| `((?:UNPOOLED|OTEL)_\w+)`( •)? \|", (ROOT / "docs/operations.md").read_text(), re.M
+    )
     assert {name for name, _ in rows} == secret | plain
     assert {name for name, mark in rows if mark} == secret
 

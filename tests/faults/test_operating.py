@@ -27,6 +27,7 @@ from unpooled.protocol import VERSION
 from unpooled.protocol.invitation import Invitation
 
 from .. import services
+from ..collector import Collector, collecting, numbers
 from ..federation import PASSWORD, Federation
 from ..parties import Party
 from ..patience import PATIENCE, until
@@ -73,10 +74,17 @@ def mailbox() -> Iterator[tuple[Mailbox, int]]:
 
 
 @pytest.fixture(scope="module")
+def collector() -> Iterator[Collector]:
+    with collecting() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
 def platform(
     postgres: PostgreSQL,
     redis: services.Redis,
     mailbox: tuple[Mailbox, int],
+    collector: Collector,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Federation]:
     """Platform as the compose file runs it: two web processes of 48 threads, a worker, PostgreSQL, Redis."""
@@ -87,6 +95,7 @@ def platform(
         "UNPOOLED_LOG": "json",
         "UNPOOLED_MAIL_URL": f"smtp://127.0.0.1:{mailbox[1]}",
         "UNPOOLED_MAIL_FROM": "Unpooled <studies@example.org>",
+        "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{collector.port}",
     }
     made.web.environment = made.worker.environment = made.environment
     try:
@@ -178,6 +187,33 @@ def test_all_log_alike(platform: Federation) -> None:
     assert {"gunicorn.error", "unpooled.access from-the-proxy"} <= loggers(platform.web)
     assert any(name.startswith("celery.") for name in loggers(platform.worker))
     assert "[INFO]" not in platform.web.said() and "INFO/" not in platform.worker.said()
+
+
+def test_a_study_is_traced_from_a_share_to_the_sum_of_its_masks(
+    platform: Federation, collector: Collector, small: tuple[Path, ...]
+) -> None:
+    """A step is below the request that rang for it, though another process does it."""
+    trial = platform.study(small)
+    trial.start()
+    trial.until_over()
+    assert trial.state == "done", trial.story()
+
+    def paths() -> set[tuple[str, ...]]:
+        """The names of each three spans of one round that are below one another."""
+        spans = {span.span_id: span for span in collector.spans()}
+        found = set()
+        for span in spans.values():
+            above = spans.get(span.parent_span_id)
+            path = [one for one in (span, above, above and spans.get(above.parent_span_id)) if one]
+            ours = {(numbers(one).get("unpooled.study"), numbers(one).get("unpooled.round")) for one in path}
+            if len(path) == 3 and len(ours) == 1 and ours.pop()[0] == trial.id:
+                found.add(tuple(one.name for one in path))
+        return found
+
+    wanted = ("POST compensator", "a round", "PUT api/v1/cohort/shares/<round:round_id>")
+    until(lambda: wanted in paths(), lambda: f"{paths()}")
+    secret = [PASSWORD, platform.caller_secret, *(cohort.invitation.token for cohort in trial.cohorts)]
+    assert not any(word.encode() in body for word in secret for body in collector.got)
 
 
 def test_without_redis_people_sign_in(platform: Federation, redis: services.Redis) -> None:

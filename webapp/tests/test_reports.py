@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
-import http.server
 import json
 import os
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
+from tests.collector import collecting
 from tests.patience import PATIENCE
 
 SENT = "what-somebody-sent"
@@ -35,28 +30,6 @@ sentry_sdk.flush()
 """
 
 
-@pytest.fixture
-def reports() -> Iterator[tuple[str, list[bytes]]]:
-    """An address for reports, and what came there."""
-    got: list[bytes] = []
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            got.append(gzip.decompress(body) if self.headers.get("Content-Encoding") == "gzip" else body)
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(b"{}")
-
-        def log_message(self, *_: object) -> None: ...
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://key@127.0.0.1:{server.server_port}/1", got
-    server.shutdown()
-    server.server_close()
-
-
 def run(script: str, address: str, home: Path) -> subprocess.CompletedProcess[str]:
     variables: dict[str, Any] = {
         "DJANGO_SETTINGS_MODULE": "unpooled_webapp.settings",
@@ -71,11 +44,10 @@ def run(script: str, address: str, home: Path) -> subprocess.CompletedProcess[st
     )
 
 
-def test_a_report_has_the_place_of_an_error_and_nothing_that_was_sent(
-    reports: tuple[str, list[bytes]], tmp_path: Path
-) -> None:
-    address, got = reports
-    done = run(FAILING, address, tmp_path)
+def test_a_report_has_the_place_of_an_error_and_nothing_that_was_sent(tmp_path: Path) -> None:
+    with collecting() as collector:
+        done = run(FAILING, f"http://key@127.0.0.1:{collector.port}/1", tmp_path)
+    got = collector.got
     assert done.returncode == 0, done.stderr
     events = [json.loads(envelope.splitlines()[2]) for envelope in got]
     in_request = next(event for event in events if event.get("tags", {}).get("request") == "number-7")

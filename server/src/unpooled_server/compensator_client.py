@@ -19,6 +19,7 @@ from unpooled.errors import ProtocolError, UnpooledError
 from unpooled.protocol import SEALING_KEY_BYTES, VERSION, codec, masking, messages
 from unpooled.protocol.codes import TAG_BYTES, part_bytes, patience
 from unpooled.protocol.messages import CodeRequest, Enrolment, OpeningRequest, ReleaseRequest, Witnesses
+from unpooled_server import traces
 
 CONNECT, READ = 5.0, 60.0  # seconds until it is reached, and until its answer begins
 # Seconds for an answer, besides those for its bytes at the least rate: one that trickles holds up a worker.
@@ -121,7 +122,10 @@ class Compensator:
         headers = {"Content-Type": "application/octet-stream", "Accept-Encoding": "identity"}
         try:
             timeout = httpx.Timeout(seconds, connect=CONNECT)
-            with self.http.stream(method, path, content=body, headers=headers, timeout=timeout) as answer:
+            with (
+                traces.timed(f"{method} compensator", "CLIENT"),
+                self.http.stream(method, path, content=body, headers=headers, timeout=timeout) as answer,
+            ):
                 content = _content(answer, most if answer.is_success else MOST_TEXT)
         except httpx.HTTPError as error:
             raise CompensatorAway(f"the compensator does not answer ({type(error).__name__})") from error

@@ -12,5 +12,6 @@ class WebappConfig(AppConfig):
     def ready(self) -> None:
         importlib.import_module("unpooled_webapp.notices.events").listen()
         importlib.import_module("unpooled_webapp.operating.reports").begin()
+        importlib.import_module("unpooled_server.traces").begin()
         if settings.UNPOOLED_BROKER_URL:
             importlib.import_module("unpooled_webapp.celery")  # else doorbells would ring nowhere

@@ -50,6 +50,7 @@ def from_environment() -> dict[str, Any]:
         "root": {"handlers": ["stderr"], "level": "INFO"},
         "loggers": {
             "httpx": {"level": "WARNING"},
+            "opentelemetry": {"level": "ERROR"},  # it warns at each try of an address that does not answer
             "django.request": {"level": "ERROR"},
             # gunicorn gives it a handler of its own.
             "gunicorn.error": {"handlers": [], "propagate": True},

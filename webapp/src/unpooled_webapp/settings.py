@@ -24,6 +24,7 @@ UNPOOLED_MAIL_URL = environment.secret("UNPOOLED_MAIL_URL")
 UNPOOLED_WEBHOOKS_INSIDE = environment.flag("UNPOOLED_WEBHOOKS_INSIDE")
 UNPOOLED_WEBHOOK_PORTS = environment.ports("UNPOOLED_WEBHOOK_PORTS")
 UNPOOLED_ERROR_REPORTS = environment.secret("UNPOOLED_ERROR_REPORTS")
+OTEL_EXPORTER_OTLP_ENDPOINT = environment.address("OTEL_EXPORTER_OTLP_ENDPOINT", ("http://", "https://"))
 UNPOOLED_OPERATORS = environment.words("UNPOOLED_OPERATORS")
 UNPOOLED_WAITED_SECONDS = environment.number("UNPOOLED_WAITED_SECONDS", 600)
 UNPOOLED_OIDC_ISSUER = environment.provider("UNPOOLED_OIDC_ISSUER")
@@ -75,6 +76,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "unpooled_webapp.middleware.ContentSecurityPolicy",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "unpooled_webapp.operating.logs.Traces",
     "unpooled_webapp.middleware.Compression",
     "unpooled_webapp.middleware.EntityTags",
     "unpooled_webapp.middleware.AlwaysAsked",

@@ -9,6 +9,7 @@ import time
 from celery import shared_task
 from django.db import close_old_connections
 
+from unpooled_server import traces
 from unpooled_server.errors import logged_if_away
 from unpooled_server.services import studies
 from unpooled_server.services.transitions import PLATFORM
@@ -22,6 +23,7 @@ INTERVAL = 15.0
 
 
 @shared_task(ignore_result=True)
+@traces.step("notices")
 def deliver_notices() -> None:
     """Tell people of their studies, and operators what is wrong; delete what is kept no longer."""
     with logged_if_away(log, "notices"):

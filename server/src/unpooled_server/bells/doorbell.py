@@ -13,6 +13,8 @@ from celery import current_app
 from django.conf import settings
 from django.db import transaction
 
+from unpooled_server import traces
+
 log = logging.getLogger(__name__)
 
 
@@ -36,7 +38,7 @@ def _ring(task: str, argument: object) -> None:
         _ring_here()
         return
     try:
-        current_app.send_task(task, (argument,), ignore_result=True, retry=False)
+        current_app.send_task(task, (argument,), ignore_result=True, retry=False, headers=traces.headers())
     except Exception as error:  # whatever the broker's library raises: the sweep rings again
         log.warning("could not ring for %s: %s", argument, type(error).__name__)
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 from django.utils import timezone
-from structlog.contextvars import bound_contextvars
 
 from unpooled.asking import driver
 from unpooled.asking import question as questions
@@ -16,6 +15,7 @@ from unpooled.errors import UnpooledError
 from unpooled.methods import questions_of
 from unpooled.protocol import codec, masking
 from unpooled.protocol.messages import ReleaseRequest, Shown, Told
+from unpooled_server import traces
 from unpooled_server.compensator_client import Compensator, compensator
 from unpooled_server.errors import OtherRelease
 from unpooled_server.models import Asked, Branch, Round, Share, Study
@@ -39,7 +39,7 @@ def advance(round_id: int) -> None:
     study = current.study
     if not is_working(study) or current.state not in (RoundState.COMPLETE, RoundState.RELEASED):
         return
-    with bound_contextvars(study=study.pk, round=round_id), guarded(study, _title(current, study)):
+    with traces.step("a round", study=study.pk, round=round_id), guarded(study, _title(current, study)):
         _advance(current, study)
 
 

@@ -13,11 +13,11 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
-from structlog.contextvars import bound_contextvars
 
 from unpooled.asking import sizes
 from unpooled.methods import presence, whole
 from unpooled.panel.panel import Panel
+from unpooled_server import traces
 from unpooled_server.compensator_client import CompensatorAway, CompensatorRefused, compensator
 from unpooled_server.errors import Conflict, Unavailable
 from unpooled_server.models import Asked, Branch, Kept, Round, Study
@@ -226,7 +226,7 @@ def delete_what_is_kept_no_longer(at_once: int = 20) -> list[str]:
 
 def advance(study_id: str) -> None:
     """Do the next thing that a study does by itself. Safe to call at any time, by any number of workers."""
-    with bound_contextvars(study=study_id):
+    with traces.step("a study", study=study_id):
         _advance(study_id)
 
 

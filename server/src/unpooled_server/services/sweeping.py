@@ -8,6 +8,7 @@ from pathlib import Path
 from django.db.models import Q
 from django.utils import timezone
 
+from unpooled_server import traces
 from unpooled_server.bells import doorbell
 from unpooled_server.models import Cohort, Study
 from unpooled_server.names import PauseKind, StudyState
@@ -28,6 +29,7 @@ def _stamp() -> Path:
     return store.kept().root / "swept"
 
 
+@traces.step("the sweep")
 def sweep() -> None:
     """Look at all studies, and note that it was done."""
     look_at_all()

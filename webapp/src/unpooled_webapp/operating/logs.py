@@ -1,4 +1,4 @@
-"""Logs of all processes of the platform: lines for people, or JSON for machines."""
+"""Each request becomes a line of the log and, where an address for traces is set, a span."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ import logging
 import re
 import secrets
 import time
+from collections.abc import Callable
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import User
+from django.core.exceptions import MiddlewareNotUsed
 from django.http import FileResponse, HttpRequest, HttpResponseBase
 from structlog.contextvars import bind_contextvars, clear_contextvars
 
+from unpooled_server import traces
 from unpooled_server.cohort_api.held import Waits
 from unpooled_webapp.middleware import Middleware
 
@@ -38,6 +42,32 @@ class AccessLog(Middleware):
     def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: dict[str, Any]) -> None:
         if "study" in kwargs:
             bind_contextvars(study=_plain(str(kwargs["study"])))
+        if "round_id" in kwargs:
+            bind_contextvars(round=kwargs["round_id"])
+
+
+class Traces(Middleware):
+    """Makes a span of each request, but those for files; tasks that it rings for are below it.
+
+    It has the request's route, which holds no name and no token, in place of its address.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        super().__init__(get_response)
+        if not settings.OTEL_EXPORTER_OTLP_ENDPOINT:
+            raise MiddlewareNotUsed
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        span = traces.start("request", "SERVER")
+        with traces.current(span):
+            response = self.get_response(request)
+        if span is not None and not isinstance(response, Waits):
+            route = request.resolver_match.route if request.resolver_match else ""
+            span.update_name(f"{request.method} {route}".strip())
+            status = response.status_code
+            span.set_attribute("http.response.status_code", status)
+            traces.end(span, error=str(status) if status >= 500 else "")
+        return response
 
 
 def _number(request: HttpRequest) -> str:
