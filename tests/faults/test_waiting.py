@@ -80,10 +80,12 @@ def test_of_a_refusal_a_client_that_has_waited_is_told_when_it_asks_again(cohort
     assert cohort.http.get(STUDY).status_code == 401
 
 
-def test_a_short_wait_is_silent_and_ends(cohort: Cohort) -> None:
-    version = _version(cohort)
+def test_a_short_wait_is_silent_and_ends(running: Federation, cohort: Cohort) -> None:
+    version, before = _version(cohort), len(running.web.said())
     answer = cohort.http.get(STUDY, params={"seen": version, "wait": 1})
     assert (answer.json()["version"], answer.headers["Content-Type"]) == (version, "application/json")
+    said = running.web.said()[before:]
+    assert "path=/api/v1/cohort/study" in said and "[error]" not in said
 
 
 def test_who_waits_is_answered_before_the_web_server_ends(running: Federation, cohort: Cohort) -> None:

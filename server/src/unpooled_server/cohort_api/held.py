@@ -47,5 +47,6 @@ class Waits(HttpResponse):
 
     def __init__(self, cohort: Cohort, instance: str, doing: str, found: NothingNew) -> None:
         super().__init__(status=503)  # for a server that does not know what it means
+        self._has_been_logged = True  # Django's own mark: it is no error
         self.cohort, self.instance, self.doing = cohort, instance, doing
         self.known, self.until, self.is_long = found.known, found.until, found.is_long
