@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import signal
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -40,11 +41,51 @@ class Party:
 
     def kill(self) -> None:
         """`kill -9` of its processes, all at once: none gets to say good-bye."""
+        self._signal(signal.SIGKILL)
         assert self.process is not None
-        for pid in [self.process.pid, *_descendants(self.process.pid)]:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
         self.process.wait()
+
+    @contextlib.contextmanager
+    def away(self) -> Iterator[None]:
+        """Have it killed meanwhile."""
+        self.kill()
+        try:
+            yield
+        finally:
+            self.start()
+
+    @contextlib.contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Have its processes stand still, as those of a machine that sleeps."""
+        self._signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._signal(signal.SIGCONT)
+
+    @contextlib.contextmanager
+    def without_disk(self) -> Iterator[None]:
+        """Let none of its processes write anything to a file, not even to its log."""
+        usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+        self._limit(0, usual[1])
+        try:
+            yield
+        finally:
+            self._limit(*usual)
+
+    def _limit(self, *limits: int) -> None:
+        for pid in self._pids():
+            with contextlib.suppress(ProcessLookupError):  # it may have ended of it
+                resource.prlimit(pid, resource.RLIMIT_FSIZE, limits)
+
+    def _signal(self, number: int) -> None:
+        for pid in self._pids():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+    def _pids(self) -> list[int]:
+        assert self.process is not None
+        return [self.process.pid, *_descendants(self.process.pid)]
 
     def kill_alone(self) -> Callable[[], list[int]]:
         """`kill -9` of this process only; gives what tells which of those that it started still live."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -80,6 +80,16 @@ class Relay:
     def lose_request(self, start: str) -> None:
         """Break the connection at the next such request, and never deliver it."""
         self._losses.append((start, False))
+
+    @contextlib.contextmanager
+    def cut(self) -> Iterator[Callable[[], bool]]:
+        """Break every connection without passing anything on; gives what tells whether any was broken."""
+        pass_on, broken = self._pass_on, list[Message]()
+        self._pass_on = broken.append  # type: ignore[method-assign,assignment]
+        try:
+            yield lambda: bool(broken)
+        finally:
+            self._pass_on = pass_on  # type: ignore[method-assign]
 
     def found(self, start: str) -> list[Exchange]:
         """The exchanges of one kind so far."""

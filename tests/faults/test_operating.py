@@ -217,12 +217,8 @@ def test_a_study_is_traced_from_a_share_to_the_sum_of_its_masks(
 
 
 def test_without_redis_people_sign_in(platform: Federation, redis: services.Redis) -> None:
-    redis.party.kill()
-    try:
-        with httpx.Client(trust_env=False, timeout=PATIENCE) as http:
-            assert sign_in(platform, http).status_code == 200
-    finally:
-        redis.party.start()
+    with redis.party.away(), httpx.Client(trust_env=False, timeout=PATIENCE) as http:
+        assert sign_in(platform, http).status_code == 200
 
 
 def test_without_its_database_it_says_so_in_a_line_and_comes_back(
@@ -231,8 +227,7 @@ def test_without_its_database_it_says_so_in_a_line_and_comes_back(
     with httpx.Client(trust_env=False, timeout=PATIENCE, base_url=platform.address) as http:
         sign_in(platform, http)
         before = len(platform.web.said()), len(platform.worker.said())
-        postgres.party.kill()
-        try:
+        with postgres.party.away():
             for path in ("/api/v1/studies", "/api/v1/session"):
                 answer = http.get(path)
                 assert (answer.status_code, answer.json()["error"]["code"]) == (503, "database")
@@ -246,8 +241,6 @@ def test_without_its_database_it_says_so_in_a_line_and_comes_back(
             assert (answer.status_code, answer.headers.get("Retry-After", 1)) == (503, "5")
             assert http.get("/health").status_code == 503
             until(lambda: "does not answer" in platform.worker.said()[before[1] :], platform.worker.said)
-        finally:
-            postgres.party.start()
         until(lambda: http.get("/api/v1/studies").status_code == 200, platform.web.said)
     web = platform.web.said()[before[0] :]
     assert len(re.findall("database does not answer", web)) >= 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import shutil
@@ -54,11 +55,15 @@ class ObjectStore:
             "UNPOOLED_SECRET_KEY": "the same on both machines, for these tests only",
         }
 
-    def go_away(self) -> None:
+    @contextlib.contextmanager
+    def away(self) -> Iterator[None]:
+        """Answer nothing that is asked through the relay."""
+        honest = self.relay.change
         self.relay.change = lambda request, answer: Message("503", (), b"")
-
-    def come_back(self) -> None:
-        self.relay.change = lambda request, answer: answer
+        try:
+            yield
+        finally:
+            self.relay.change = honest
 
 
 @pytest.fixture(scope="module")
@@ -99,13 +104,12 @@ def test_a_study_over_two_homes_has_the_same_bytes_though_parties_are_killed_and
     entering.kill(trial)
 
     adding.await_reached(trial)
-    objects.go_away()
-    adding.gate(trial).open()
-    trial.until(lambda: trial.state == "paused", "the study pauses")
-    assert "The platform cannot use its store: the store does not answer." in trial.reason
-    ready = httpx.get(f"{apart.address}/ready", timeout=PATIENCE).json()["checks"]
-    assert ready["store"] == "the store does not answer" and ready["database"] == "ok"
-    objects.come_back()
+    with objects.away():
+        adding.gate(trial).open()
+        trial.until(lambda: trial.state == "paused", "the study pauses")
+        assert "The platform cannot use its store: the store does not answer." in trial.reason
+        ready = httpx.get(f"{apart.address}/ready", timeout=PATIENCE).json()["checks"]
+        assert ready["store"] == "the store does not answer" and ready["database"] == "ok"
 
     writing.await_reached(trial)
     writing.kill(trial)
