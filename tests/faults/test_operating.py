@@ -93,6 +93,7 @@ def platform(
     made.environment |= {
         "WEB_CONCURRENCY": "2",
         "UNPOOLED_LOG": "json",
+        "UNPOOLED_METRICS_SECRET": PASSWORD,
         "UNPOOLED_MAIL_URL": f"smtp://127.0.0.1:{mailbox[1]}",
         "UNPOOLED_MAIL_FROM": "Unpooled <studies@example.org>",
         "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{collector.port}",
@@ -114,6 +115,14 @@ def connections(postgres: PostgreSQL) -> int:
         found = one.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = 'platform'").fetchone()
     assert found
     return int(found[0])
+
+
+def figure(platform: Federation, kind: str) -> float:
+    """Return how many requests wait, or can wait, in one of the web processes."""
+    headers = {"Authorization": f"Bearer {PASSWORD}"}
+    said = httpx.get(f"{platform.address}/metrics", headers=headers, trust_env=False, timeout=PATIENCE).text
+    found = re.findall(rf'unpooled_waiting_requests{{kind="{kind}"}} (.+)', said)
+    return float(found[0]) if found else 0.0
 
 
 def test_a_hundred_connections_are_enough(platform: Federation, postgres: PostgreSQL) -> None:
@@ -156,6 +165,7 @@ def test_a_hundred_connections_are_enough(platform: Federation, postgres: Postgr
     with ThreadPoolExecutor(190) as pool:
         waiting = [pool.submit(wait, token) for token in tokens]
         asking = [pool.submit(ask, number) for number in range(100)]
+        until(lambda: 0 < figure(platform, "taken") <= 90 < figure(platform, "places"), platform.web.said)
         most = 0
         while not all(one.done() for one in asking):
             most = max(most, connections(postgres))
@@ -240,6 +250,8 @@ def test_without_its_database_it_says_so_in_a_line_and_comes_back(
             answer = http.get("/api/v1/cohort/study", headers=token)
             assert (answer.status_code, answer.headers.get("Retry-After", 1)) == (503, "5")
             assert http.get("/health").status_code == 503
+            answer = http.get("/metrics", headers={"Authorization": f"Bearer {PASSWORD}"})
+            assert (answer.status_code, answer.headers.get("Retry-After", 1)) == (503, "5")
             until(lambda: "does not answer" in platform.worker.said()[before[1] :], platform.worker.said)
         until(lambda: http.get("/api/v1/studies").status_code == 200, platform.web.said)
     web = platform.web.said()[before[0] :]

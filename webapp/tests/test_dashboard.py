@@ -13,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from unpooled_compensator import state
 from unpooled_compensator.figures import Figures
 from unpooled_compensator.service import Compensator
+from unpooled_server.cohort_api.held import Held
 from unpooled_server.services import sweeping
 from unpooled_webapp.operating import figures
 
@@ -29,10 +30,10 @@ def test_the_dashboard_names_what_is_exported(settings: Any, tmp_path: Path) -> 
     compensator.count(200, 0.1)
     exported = {
         sample.name
-        for text in (figures.text(), compensator.text())
+        for text in (figures.text({"disk": True}, Held(True, True)), compensator.text())
         for family in text_string_to_metric_families(text.decode())
         for sample in family.samples
-    } | {"unpooled_studies", "unpooled_clients"}  # which have no sample where there is no study
+    } | {f"unpooled_{name}" for name in ("studies", "clients", "round_seconds")}  # of studies: here is none
     store.close()
     asked = {target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]}
     named = set(re.findall(r"unpooled_\w+", " ".join(asked)))

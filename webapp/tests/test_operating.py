@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db.models import F
 from django.test import Client
 from django.utils import timezone
 from federation_fixtures import Federation
@@ -76,6 +77,8 @@ def test_figures_are_those_of_the_studies(platform: Any, anybody: Client, trial:
     platform.UNPOOLED_METRICS_SECRET = SECRET
     trial.clients[0].http.headers["User-Agent"] = "unpooled-client/9.1"
     trial.running()
+    asked_for = {"complete_at": F("opened_at") + timedelta(seconds=2), "aggregated_at": timezone.now()}
+    Round.objects.update(release_seconds=0.5, **asked_for)
     sweeping.sweep()
     answer = anybody.get("/metrics", headers={"Authorization": f"Bearer {SECRET}"})
     found = {
@@ -84,6 +87,8 @@ def test_figures_are_those_of_the_studies(platform: Any, anybody: Client, trial:
         for sample in family.samples
     }
     assert found["studies", "", "running"] == 1
+    assert found["round_seconds", "shares"] == 2 and found["round_seconds", "compensator"] == 0.5
+    assert found["check", "sweep"] == 1 and found["check", "compensator"] == 1
     assert found["cohorts", "yes"] == len(trial.clients) and found["cohorts", "no"] == 0
     assert found["clients", "9.1"] == 1 and found["clients", ""] == len(trial.clients) - 1
     assert found[("oldest_round_seconds",)] > 0 and 0 <= found[("sweep_age_seconds",)] < 60

@@ -320,8 +320,10 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         """Answer as the application does, unless the request has to wait."""
         sock: PacedSocket = environ["gunicorn.socket"]
         # The rest of the connections is for those who bring something.
-        has_place = sock.waits_until is not None or len(self.parked) < self.worker_connections * 3 // 4
-        environ[HELD] = Held(has_place, environ["SERVER_PROTOCOL"] == "HTTP/1.1", sock.waits_until)
+        waiting, places = len(self.parked), self.worker_connections * 3 // 4
+        has_place = sock.waits_until is not None or waiting < places
+        can_be_kept_alive = environ["SERVER_PROTOCOL"] == "HTTP/1.1"
+        environ[HELD] = Held(has_place, can_be_kept_alive, sock.waits_until, waiting, places)
         if sock.has_begun:
             _end_answer(sock, application, environ)
         return _unless_it_waits(application(environ, start_response))

@@ -27,6 +27,10 @@ class Held:
     """True where it can send bytes before the answer."""
     until: float | None = None
     """The end of its wait, by the monotonic clock; None when it is asked for the first time."""
+    waiting: int = 0
+    """Number of requests that it keeps now."""
+    places: int = 0
+    """Number of requests that it can keep."""
 
 
 class NothingNew(Exception):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
 
-from django.db.models import Count, Min, Sum
+from django.db.models import Avg, Count, F, Min, Sum
 from django.utils import timezone
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from unpooled_server.cohort_api.held import Held
 from unpooled_server.models import Cohort, Round, Study, Traffic
 from unpooled_server.names import COMPENSATOR, LIVE, OVER, UNFINISHED
 from unpooled_server.reads import stages
@@ -19,18 +21,29 @@ from unpooled_server.services import keeping, sweeping
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 
 
-def text() -> bytes:
-    """Return all figures as they are now."""
+RECENT = timedelta(minutes=5)
+"""Time for which a round that has ended counts."""
+
+
+def text(checks: Mapping[str, bool], held: Held | None) -> bytes:
+    """Return all figures as they are now; `held`: what the web server keeps, if it keeps requests."""
     registry = CollectorRegistry()
-    registry.register(_Platform())
+    registry.register(_Platform(checks, held))
     return generate_latest(registry)
 
 
 class _Platform(Collector):
+    def __init__(self, checks: Mapping[str, bool], held: Held | None) -> None:
+        self._checks, self._held = checks, held
+
     def collect(self) -> Iterator[Metric]:
         yield _studies()
         yield _cohorts()
         yield _clients()
+        yield _checks(self._checks)
+        if self._held is not None:
+            yield _waiting(self._held)
+        yield _round_seconds()
         yield _gauge("oldest_round_seconds", "Age of the oldest round without a sum", _oldest_round())
         if (age := sweeping.age()) is not None:
             yield _gauge("sweep_age_seconds", "Time since a worker last looked at all studies", age)
@@ -69,6 +82,40 @@ def _clients() -> Metric:
     joined = Cohort.objects.exclude(study__state__in=OVER).exclude(public_key="")
     for row in joined.values("release").annotate(count=Count("pk")).order_by():
         found.add_metric([row["release"]], row["count"])
+    return found
+
+
+def _checks(checks: Mapping[str, bool]) -> Metric:
+    found = GaugeMetricFamily(
+        "unpooled_check", "What /ready looks at: 1 where nothing is missing", labels=("check",)
+    )
+    for name, is_ok in checks.items():
+        found.add_metric([name], is_ok)
+    return found
+
+
+def _waiting(held: Held) -> Metric:
+    found = GaugeMetricFamily(
+        "unpooled_waiting_requests", "Requests that the process asked keeps, and can keep", labels=("kind",)
+    )
+    found.add_metric(["taken"], held.waiting)
+    found.add_metric(["places"], held.places)
+    return found
+
+
+def _round_seconds() -> Metric:
+    found = GaugeMetricFamily(
+        "unpooled_round_seconds", "Means of the rounds of the last five minutes", labels=("part",)
+    )
+    ended = Round.objects.filter(study__state__in=LIVE, aggregated_at__gte=timezone.now() - RECENT)
+    means = ended.aggregate(
+        shares=Avg(F("complete_at") - F("opened_at")),
+        compensator=Avg("release_seconds"),
+        sum=Avg("sum_seconds"),
+    )
+    for part, mean in means.items():
+        if mean is not None:
+            found.add_metric([part], mean.total_seconds() if isinstance(mean, timedelta) else mean)
     return found
 
 

@@ -13,10 +13,12 @@ from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 
 from unpooled.errors import UnpooledError
+from unpooled_server.cohort_api.held import HELD
 from unpooled_server.compensator_client import compensator
-from unpooled_server.errors import StoreAway
+from unpooled_server.errors import DATABASE_AWAY, StoreAway
 from unpooled_server.services import keeping, sweeping
 from unpooled_webapp import installation
+from unpooled_webapp.middleware import come_again
 
 OK = "ok"
 LEAST_FREE = 1 << 30
@@ -63,7 +65,12 @@ def metrics(request: HttpRequest) -> HttpResponseBase:
         return HttpResponse(status=401, headers={"WWW-Authenticate": "Bearer"})
     from unpooled_webapp.operating import figures  # its library is loaded where somebody asks
 
-    return HttpResponse(figures.text(), content_type=figures.CONTENT_TYPE)
+    checks = {name: said == OK for name, said in outcomes().items()}
+    try:
+        content = figures.text(checks, request.META.get(HELD))
+    except (*DATABASE_AWAY, StoreAway) as error:
+        return come_again(request, error)
+    return HttpResponse(content, content_type=figures.CONTENT_TYPE)
 
 
 def _outcome(check: Callable[[], None]) -> str:
