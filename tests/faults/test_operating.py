@@ -229,6 +229,10 @@ def test_a_study_is_traced_from_a_share_to_the_sum_of_its_masks(
 def test_without_redis_people_sign_in(platform: Federation, redis: services.Redis) -> None:
     with redis.party.away(), httpx.Client(trust_env=False, timeout=PATIENCE) as http:
         assert sign_in(platform, http).status_code == 200
+        checks = http.get(f"{platform.address}/ready").json()["checks"]
+    assert (checks["broker"], checks["database"]) == ("it does not answer (OperationalError)", "ok")
+    answer = httpx.get(f"{platform.address}/ready", trust_env=False, timeout=PATIENCE)
+    assert answer.json()["checks"]["broker"] == "ok"
 
 
 def test_without_its_database_it_says_so_in_a_line_and_comes_back(

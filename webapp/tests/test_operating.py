@@ -58,7 +58,7 @@ def test_it_says_what_is_missing(platform: Any, anybody: Client, monkeypatch: py
     platform.UNPOOLED_COMPENSATOR_URL = "http://127.0.0.1:1"
     probes._of_compensator.cache_clear()
     found = checks(anybody)
-    assert found.pop("migrations") == found.pop("store") == "ok"
+    assert found.pop("migrations") == found.pop("store") == found.pop("broker") == "ok"
     assert found.pop("database") == "the database belongs to another home folder"
     assert found.pop("sweep").startswith("no worker has swept for 7")
     assert found.pop("compensator") == "it does not answer (CompensatorAway)"

@@ -34,6 +34,7 @@ def test_nothing_stands_in_the_way(trial: Federation) -> None:
     assert said.exit_code == 0, said.output
     assert said.output.splitlines() == [
         f"This release is {RELEASE}.",
+        "ok    broker",
         "ok    compensator",
         "ok    database",
         "ok    disk",

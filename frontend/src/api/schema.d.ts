@@ -3514,12 +3514,13 @@ export interface components {
          * @description * `database` - database
          *     * `store` - store
          *     * `migrations` - migrations
+         *     * `broker` - broker
          *     * `sweep` - sweep
          *     * `disk` - disk
          *     * `compensator` - compensator
          * @enum {string}
          */
-        PlatformCheck: "database" | "store" | "migrations" | "sweep" | "disk" | "compensator";
+        PlatformCheck: "database" | "store" | "migrations" | "broker" | "sweep" | "disk" | "compensator";
         PlatformStanding: {
             checks: components["schemas"]["Check"][];
             /**

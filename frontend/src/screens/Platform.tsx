@@ -26,6 +26,7 @@ const MISSING: Record<Schemas["PlatformCheck"], Message> = {
   database: message("The database does not answer, or belongs to another home folder."),
   store: message("The store of files does not answer: look at it, and at UNPOOLED_STORE."),
   migrations: message("The database's tables are not up to date: run “unpooled manage migrate”."),
+  broker: message("Redis does not answer: look at it, and at UNPOOLED_BROKER_URL."),
   sweep: message("No worker has looked at the studies for a minute: start one."),
   disk: message("Less than a gibibyte of disk is free: make room."),
   compensator: message("The compensator does not answer: ask its operator."),

@@ -12,8 +12,8 @@ _WHILE_IT_RUNS = ("sweep",)
 def preflight() -> None:
     """Say what stands in the way of an upgrade to this release, and change nothing.
 
-    Ends with 1 if something does: studies that another release began, a full disk, or a database or
-    compensator that does not answer.
+    Ends with 1 if something does: studies that another release began, a full disk, or a database,
+    broker or compensator that does not answer.
     """
     import django
 

@@ -7,6 +7,7 @@ import hmac
 import time
 from collections.abc import Callable
 
+from celery import current_app
 from django.conf import settings
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
@@ -23,6 +24,8 @@ from unpooled_webapp.middleware import come_again
 OK = "ok"
 LEAST_FREE = 1 << 30
 """Bytes of disk below which no new share may find a place."""
+_PATIENCE = 2
+"""Seconds for a broker to answer."""
 _ASK_AGAIN = 30.0
 """Seconds for which the compensator's last answer counts: anybody may ask whether the platform is ready."""
 
@@ -106,6 +109,16 @@ def _migrations() -> None:
         raise NotReady(f"{len(plan)} migrations are pending: run `unpooled manage migrate`")
 
 
+def _broker() -> None:
+    if not settings.UNPOOLED_BROKER_URL:
+        return
+    try:
+        with current_app.connection_for_write() as broker:
+            broker.ensure_connection(max_retries=1, timeout=_PATIENCE)
+    except Exception as error:  # whatever the broker's library raises
+        raise NotReady(f"it does not answer ({type(error).__name__})") from None
+
+
 def _sweep() -> None:
     age = sweeping.age()
     if age is None:
@@ -134,7 +147,7 @@ def _of_compensator(interval: int) -> str:
     return ""
 
 
-_ALL = (_database, _store, _migrations, _sweep, _disk, _compensator)
+_ALL = (_database, _store, _migrations, _broker, _sweep, _disk, _compensator)
 CHECKS = {check.__name__.strip("_"): check for check in _ALL}
 _ANSWERS = {"/live": live, "/ready": ready, "/metrics": metrics}
 
