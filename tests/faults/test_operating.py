@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from email.message import Message
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -233,6 +234,13 @@ def test_without_redis_people_sign_in(platform: Federation, redis: services.Redi
     assert (checks["broker"], checks["database"]) == ("it does not answer (OperationalError)", "ok")
     answer = httpx.get(f"{platform.address}/ready", trust_env=False, timeout=PATIENCE)
     assert answer.json()["checks"]["broker"] == "ok"
+
+
+def test_administrators_see_which_workers_answer(platform: Federation, redis: services.Redis) -> None:
+    seen = partial(platform.coordinator.call, "GET", "platform")
+    until(lambda: seen()["workers"] == ["worker@tests"], platform.worker.said)
+    with redis.party.away():
+        assert seen()["workers"] == []
 
 
 def test_without_its_database_it_says_so_in_a_line_and_comes_back(

@@ -103,6 +103,7 @@ def test_administrators_see_studies_and_clients(platform: Any, http: Http, trial
     client = signed_in(http, "admin")
     seen = client.get("/api/v1/platform").json()
     assert {check["name"] for check in seen["checks"] if not check["is_ok"]} == {"sweep"}
+    assert (seen["workers"] is None) == (not platform.UNPOOLED_BROKER_URL)
     assert seen["swept_at"] is None and seen["disk_total"] > seen["disk_free"] > 0
     (study,) = seen["studies"]
     assert (study["id"], study["is_stuck"]) == (trial.study.pk, False)

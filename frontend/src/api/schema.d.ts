@@ -3523,6 +3523,8 @@ export interface components {
         PlatformCheck: "database" | "store" | "migrations" | "broker" | "sweep" | "disk" | "compensator";
         PlatformStanding: {
             checks: components["schemas"]["Check"][];
+            /** @description those that answer through the broker; null: there is no broker */
+            workers: string[] | null;
             /**
              * Format: date-time
              * @description when a worker last looked at all studies

@@ -89,6 +89,7 @@ function Checks({ found }: { found: Standing }) {
       {wrong.length === 0 && <Callout tone="good" title={t("All that the platform needs is there.")} />}
       <Facts
         facts={[
+          ...(found.workers ? [[t("Workers"), found.workers.join(", ") || "–"] as const] : []),
           [t("Last look at all studies"), <Ago key="swept" at={found.swept_at} />],
           [
             t("Disk"),

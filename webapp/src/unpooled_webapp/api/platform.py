@@ -44,6 +44,11 @@ class StudyStanding(serializers.Serializer[Any]):
 
 class PlatformStanding(serializers.Serializer[Any]):
     checks = Check(many=True)
+    workers = serializers.ListField(
+        child=serializers.CharField(),
+        allow_null=True,
+        help_text="those that answer through the broker; null: there is no broker",
+    )
     swept_at = serializers.DateTimeField(
         allow_null=True, help_text="when a worker last looked at all studies"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+from celery import current_app
 from django.conf import settings
 from django.db.models import F, Min, Q
 from django.utils import timezone
@@ -15,18 +16,31 @@ from unpooled_server.reads import stages
 from unpooled_server.services import keeping, sweeping
 from unpooled_webapp.operating import probes
 
+_PATIENCE = 1.0
+"""Seconds for workers to answer: whoever looks waits for as long."""
+
 
 def standing() -> dict[str, Any]:
     """Return how the platform stands now."""
     age = sweeping.age()
     total, free = keeping.disk()
+    checks = {name: said == probes.OK for name, said in probes.outcomes().items()}
     return {
-        "checks": [{"name": name, "is_ok": said == probes.OK} for name, said in probes.outcomes().items()],
+        "checks": [{"name": name, "is_ok": is_ok} for name, is_ok in checks.items()],
+        "workers": _workers() if checks["broker"] else [],
         "swept_at": None if age is None else timezone.now() - timedelta(seconds=age),
         "disk_total": total,
         "disk_free": free,
         "studies": [_row(study) for study in _unfinished()],
     }
+
+
+def _workers() -> list[str] | None:
+    """Name the workers that answer through the broker; None where there is no broker."""
+    if not settings.UNPOOLED_BROKER_URL:
+        return None
+    answers = current_app.control.ping(timeout=_PATIENCE) or []
+    return sorted(name for answer in answers for name in answer)
 
 
 def _unfinished() -> Any:
