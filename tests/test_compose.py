@@ -102,12 +102,26 @@ def test_every_copied_folder_is_there_and_not_ignored(dockerfile: str) -> None:
         assert (ROOT / source).is_dir() and source in let_in, source
 
 
+BASE = next(rest.split()[0] for name, rest in instructions(DOCKERFILES[-1]) if name == "FROM")
+
+
+def test_what_others_publish_is_named_by_its_digest() -> None:
+    """A tag may name another image tomorrow; our own images are built from here."""
+    files = (*DOCKERFILES, *COMPOSE_FILES, "packaging/apptainer.def")
+    text = "\n".join((ROOT / file).read_text() for file in files)
+    named = set(re.findall(r"^(?:FROM|From:|\s*image:) (?!unpooled-)(\S+)", text, re.MULTILINE))
+    assert {re.split("[:@]", name)[0] for name in named} == {"python", "node", "postgres", "redis"}
+    assert all(re.search(r"@sha256:[0-9a-f]{64}$", name) for name in named), named
+    digests = {name.split("@")[1] for name in named if name.startswith("python")}
+    assert digests == {BASE.split("@")[1]}
+
+
 @pytest.mark.parametrize("dockerfile", DOCKERFILES)
 def test_images_start_from_python_and_run_as_somebody_else(dockerfile: str) -> None:
     lines = instructions(dockerfile)
     *before, wheels, final = [rest.split()[0] for name, rest in lines if name == "FROM"]
-    assert wheels == final == "python:3.12-slim"
-    assert set(before) <= {"node:22-slim"}  # what builds the browser application is not in the image
+    assert wheels == final == BASE and BASE.startswith("python:3.12-slim@")
+    assert {image.split("@")[0] for image in before} <= {"node:22-slim"}  # only its pages are in the image
     (user,) = [rest for name, rest in lines if name == "USER"]
     assert f" {user}" in " ".join(rest for name, rest in lines if name == "RUN" and "useradd" in rest)
 
