@@ -123,7 +123,7 @@ class SumProducts(UnderPlan, name="model/products", title="Sum products of colum
             exponent=np.zeros(columns, np.int64),
         )
 
-    @property
+    @functools.cached_property
     def classes(self) -> int:
         return len(class_names(self.plan))
 

@@ -8,6 +8,7 @@ of its class. Its derivatives by the scores are
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
@@ -64,7 +65,7 @@ class OfNetwork(OfDesign, UnderPlan):
     held_out: int
     """The fold that the network is not fitted to."""
 
-    @property
+    @functools.cached_property
     def network(self) -> Network | ImageNetwork:
         return network_of(self.plan, self.design)
 
@@ -89,9 +90,10 @@ class OfNetwork(OfDesign, UnderPlan):
 
         Of a network on images these: uint8 (n, channels, rows, columns).
         """
-        if self.plan.images is None:
+        network = self.network
+        if isinstance(network, Network):
             return np.asarray(z[:, : len(self.scale)] * self.scale)
-        if found.images is None or found.images.shape[1:] != self.plan.images.size:
+        if found.images is None or found.images.shape[1:] != network.widths[:-1]:
             raise ProtocolError("the question is about other images than this cohort has")
         return np.asarray(found.images[rows])
 
