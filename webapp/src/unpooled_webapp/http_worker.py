@@ -208,7 +208,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         # Whoever sends large bodies slowly, with a token or a session, holds up other large bodies only.
         self.for_bodies = ThreadPoolExecutor(max(1, self.cfg.threads // 4), thread_name_prefix="body")
         self.parked: dict[Connection, Waits] = {}
-        self._next_look = 0.0
+        self._next_look = self._next_sign = 0.0
 
     def load_wsgi(self) -> None:
         super().load_wsgi()
@@ -407,6 +407,13 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         except OSError:
             pass
         self._drop(conn)
+
+    def notify(self) -> None:
+        """Show gunicorn that the loop goes on: once a second will do, where it would after every event."""
+        now = time.monotonic()
+        if now >= self._next_sign:
+            self._next_sign = now + 1.0
+            super().notify()
 
     def murder_pending(self) -> None:
         """gunicorn calls this after every event, and once a second: that is enough."""

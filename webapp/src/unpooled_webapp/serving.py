@@ -9,10 +9,18 @@ import resource
 import sys
 from typing import Any
 
+from gunicorn.glogging import Logger  # type: ignore[import-untyped]
+
 from unpooled_webapp import environment, log_settings
 
 # Files that are no connections: shares, results, the database, libraries.
 _SPARE = 256
+
+
+class WithoutAccessLog(Logger):  # type: ignore[misc]
+    """Puts no line together for each request: `operating.logs` writes one, and nobody reads gunicorn's."""
+
+    access_log_enabled = False
 
 
 def _most_connections() -> int:
@@ -27,6 +35,7 @@ def _most_connections() -> int:
 
 wsgi_app = "unpooled_webapp.wsgi"
 worker_class = "unpooled_webapp.http_worker.Worker"
+logger_class = WithoutAccessLog
 threads = environment.threads()
 worker_connections = _most_connections()
 # A thousand clients that come back at once after a restart wait here, and are not refused.

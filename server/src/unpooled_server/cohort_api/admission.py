@@ -20,7 +20,7 @@ from structlog.contextvars import bind_contextvars
 
 from unpooled.protocol import VERSION, stages
 from unpooled_server.cohort_api import bodies, waiting
-from unpooled_server.cohort_api.held import NothingNew, Waits
+from unpooled_server.cohort_api.held import HELD, NothingNew, Waits
 from unpooled_server.errors import Conflict, Refused, Unauthorized
 from unpooled_server.models import Cohort, Study
 from unpooled_server.names import Phase
@@ -82,7 +82,8 @@ def endpoint(phase: Phase, *methods: str) -> Callable[[View], View]:
             request.visit = visit  # type: ignore[attr-defined]
             try:
                 response = view(request, cohort, **arguments)
-                if request.method == "GET":  # a thread may have waited; what changes something has looked
+                # Where a thread has waited; what changes something has looked.
+                if request.method == "GET" and HELD not in request.META:
                     require_admitted(cohort)
             except NothingNew as found:
                 return Waits(cohort, visit.instance, visit.doing, found)

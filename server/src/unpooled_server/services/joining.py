@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from django.db import transaction
+from django.db import DEFAULT_DB_ALIAS, transaction
 from django.db.models import Expression, QuerySet
 from django.utils import timezone
 
@@ -33,8 +33,19 @@ from unpooled_server.storage import store
 def locked(study_id: str) -> Iterator[Study]:
     """Hold a study's row until the end of a transaction; with it holds whatever goes by the study's state."""
     with transaction.atomic():
-        # NO KEY: rows that refer to the study can be added meanwhile.
-        yield Study.objects.select_for_update(no_key=True).get(pk=study_id)
+        for row in _row_locked(study_id):
+            yield Study.from_db(DEFAULT_DB_ALIAS, _FIELDS, row)
+            return
+        raise Study.DoesNotExist(f"there is no study {study_id}")
+
+
+_FIELDS = [field.attname for field in Study._meta.concrete_fields]
+
+
+@Prepared
+def _row_locked(study_id: Expression) -> QuerySet[Any, Any]:
+    # NO KEY: rows that refer to the study can be added meanwhile.
+    return Study.objects.select_for_update(no_key=True).filter(pk=study_id).values_list(*_FIELDS)
 
 
 @contextmanager

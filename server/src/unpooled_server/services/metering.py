@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from unpooled.protocol.stages import Doing
 from unpooled_server.compensator_client import Meter
-from unpooled_server.models import Cohort, Traffic
+from unpooled_server.models import Cohort, Study, Traffic
 from unpooled_server.names import COMPENSATOR, Phase
 from unpooled_server.reads.prepared import PreparedUpdate
 
@@ -56,11 +56,16 @@ def heard(
     """A cohort's request is answered; `content` is what it brought, without its headers.
 
     Whoever is writing takes what the others have left with its own, and they do not wait: with a transaction
-    for each request the threads of a process mostly wait for each other's lock on the database.
+    for each request the threads of a process mostly wait for each other's lock on the database. In quick
+    rounds a request that brings nothing, and says nothing new, is left to the next one that does.
     """
-    changes = {} if doing == Doing.LOOKING else _changes(cohort, instance, doing)
+    # A share that is there is no longer being sent; of one that takes long `is_at` has told.
+    told = "" if phase == Phase.ROUNDS and doing == Doing.SENDING else doing
+    changes = {} if doing == Doing.LOOKING else _changes(cohort, instance, told)
     link = (cohort.study_id, cohort.name, phase)
     _unwritten.append(_Visit(cohort.pk, changes, link, _counted(received, sent, content)))
+    if phase == Phase.ROUNDS and not changes and not content:
+        return
     # Looked at again after each release: what came in between was left to the one who wrote.
     while _unwritten and _writing.acquire(blocking=False):
         try:
@@ -116,7 +121,7 @@ def _write(visits: list[_Visit]) -> None:
     for visit in visits:
         changes[visit.cohort] |= visit.changes
         counted[visit.link] += visit.counted
-    with transaction.atomic():
+    with transaction.atomic(savepoint=False):
         for cohort, fields in filter(itemgetter(1), changes.items()):
             Cohort.objects.filter(pk=cohort).update(**fields)
         for link, numbers in counted.items():
@@ -128,10 +133,12 @@ def _add(link: Link, numbers: Counter[str]) -> None:
     if _add_to(*link, *added):
         return
     study_id, party, phase = link
+    if not Study.objects.filter(pk=study_id).exists():  # deleted before this was written down
+        return
     try:
         with transaction.atomic():
             Traffic.objects.create(study_id=study_id, party=party, phase=phase, **numbers)
-    except IntegrityError:  # created by somebody else in the meantime, or the study was deleted
+    except IntegrityError:  # created by somebody else in the meantime
         _add_to(*link, *added)
 
 

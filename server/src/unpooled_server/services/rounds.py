@@ -46,9 +46,9 @@ def advance(round_id: int) -> None:
 def _advance(current: Round, study: Study) -> None:
     if study.is_encrypted and helping.are_missing(current):
         return
-    if current.state == RoundState.COMPLETE and not _mark_released(current, study):
+    shares = _mark_released(current, study) if current.state == RoundState.COMPLETE else _shares(current)
+    if not shares:
         return
-    shares = list(Share.objects.filter(round=current).select_related("cohort"))
     peer = None if study.plan.in_pairs else compensator()
     began = time.monotonic()
     told: bytes | Shown
@@ -87,8 +87,12 @@ def _advance(current: Round, study: Study) -> None:
         store.drop_told(study.pk, place - 1)
 
 
-def _mark_released(current: Round, study: Study) -> bool:
-    """Record, before anything is asked of the compensator, that it may have been asked.
+def _shares(current: Round) -> list[Share]:
+    return list(Share.objects.filter(round=current).select_related("cohort"))
+
+
+def _mark_released(current: Round, study: Study) -> list[Share]:
+    """Record, before anything is asked of the compensator, that it may have been asked; the shares, if so.
 
     From the first such mark on the roster is final, and shares that get lost cannot be sent again.
     """
@@ -96,26 +100,26 @@ def _mark_released(current: Round, study: Study) -> bool:
         # Under the lock nobody joins, accepts or changes the roster, and a study that has ended stays ended:
         # once the compensator was told to forget an aborted study, none of its seeds may reach it again.
         if not is_working(fresh):
-            return False
-        shares = Share.objects.filter(round=current).select_related("cohort")
-        if study.is_encrypted:  # shares are not needed any more, and what is lost of the helps is lost
-            shares = shares.none()
-        lost = [share for share in shares if not store.share_is_there(masked.path(share), share.size)]
+            return []
+        shares = _shares(current)
+        # Encrypted ones are not needed any more, and what is lost of the helps is lost.
+        needed = [] if study.is_encrypted else shares
+        lost = [share for share in needed if not store.share_is_there(masked.path(share), share.size)]
         if current.circuit and not dealings.is_there(current):
             # Who deals does so before it answers: it is to do both again.
             dealer = dealings.dealer(study, current.pk)
-            lost += [share for share in shares if share.cohort.name == dealer and share not in lost]
+            lost += [share for share in needed if share.cohort.name == dealer and share not in lost]
         if lost:
             _ask_again(current, lost)
-            return False
+            return []
         now = timezone.now()
         if Round.objects.filter(pk=current.pk, state=RoundState.COMPLETE).update(
             state=RoundState.RELEASED, released_at=now
         ):
             if study.enrolled_at is None:
                 Study.objects.filter(pk=study.pk, enrolled_at=None).update(enrolled_at=now)
-            return True
-    return Round.objects.filter(pk=current.pk, state=RoundState.RELEASED).exists()
+            return shares
+    return shares if Round.objects.filter(pk=current.pk, state=RoundState.RELEASED).exists() else []
 
 
 def _ask_again(current: Round, lost: Iterable[Share]) -> None:
