@@ -31,16 +31,27 @@ def test_every_party_and_phase_is_counted(trial: Federation) -> None:
     assert len(body) < after["delivery_of_results"] - before["delivery_of_results"] < len(body) + 1000
 
 
-def test_shares_count_with_their_bodies(federation: Make) -> None:
+def test_shares_count_with_their_bodies_and_what_was_asked_before(federation: Make) -> None:
     trial = federation(chunk_size=1000)
     trial.running()
     client = trial.clients[0]
     asked = client.questions()
-    before = Traffic.objects.get(party="Graz", phase="rounds").received
     data, nonce = client.share(asked.items[0], trial.cohort(client, asked.panel_digest))
     client.put_share(asked.items[0].round, data, nonce)
-    added = Traffic.objects.get(party="Graz", phase="rounds").received - before
-    assert len(data) + 200 < added < len(data) + 700
+    row = Traffic.objects.get(party="Graz", phase="rounds")
+    assert (row.requests, row.messages, row.content) == (2, 1, len(data))
+    assert len(data) + 400 < row.received < len(data) + 1400
+
+
+def test_what_was_not_written_down_of_a_study_that_is_deleted_is_left_out(federation: Make) -> None:
+    gone, trial = federation(), federation()
+    for each in (trial, gone):
+        each.running()
+    gone.clients[0].questions()
+    studies.abort(gone.study, "me")
+    studies.delete(gone.study)
+    trial.answer()
+    assert set(Traffic.objects.values_list("study", flat=True)) == {trial.study_id}
 
 
 def test_counting_starts_from_nothing(trial: Federation) -> None:
