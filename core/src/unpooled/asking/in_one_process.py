@@ -69,10 +69,9 @@ class Alone:
         """Return the sums as rounded as a study's are, since the next question may begin below their last
         bit.
         """
-        scheme, salt = self.plan.scheme(question.ring_bits), b""
+        scheme = self.plan.scheme(question.ring_bits)
         answered = questions.answer(question, drawing(self.cohort, question, self.own_seed))
-        share = questions.pack(question, answered, scheme, 1, salt)
         self.cohort = after(question, self.cohort)
         if question.opens:
-            return compared_sums.alone(question, share, scheme)
-        return questions.unpack(question, share, scheme, 1, salt)
+            return compared_sums.alone(question, questions.pack(question, answered, scheme, 1, b""), scheme)
+        return questions.rounded(question, answered, scheme)

@@ -291,6 +291,24 @@ def pack(
 
     Raises BoundError if an element cannot be summed safely; of the question's `columns` it names those.
     """
+    share = _vector(question, arrays, scheme, cohorts, columns)
+    if not _is_combined(question):
+        scheme.set_checks(share, 1)
+        return share
+    second = second_check_of(share, scheme, witnessed, padded=witnessed.adds_pad) if witnessed else 0
+    scheme.set_checks(share, check_of(share, scheme, salt), second)
+    return share
+
+
+def rounded(question: Question, arrays: Arrays, scheme: Scheme) -> dict[str, np.ndarray]:
+    """One cohort's arrays, as rounded as sums are: for its own eyes, so that nothing is checked."""
+    return _sums(question, _vector(question, arrays, scheme, 1), scheme, 1)
+
+
+def _vector(
+    question: Question, arrays: Arrays, scheme: Scheme, cohorts: int, columns: Sequence[str] = ()
+) -> np.ndarray:
+    """One cohort's share, with room for its checks."""
     check_fits(question, scheme, cohorts)
     parts = [scheme.zeros(scheme.check_words)]
     for array in question.sends:
@@ -303,13 +321,7 @@ def pack(
         parts.append(_encode(question, array, values, scheme, cohorts))
     if question.opens:
         parts.append(scheme.zeros(THIRD_WORDS))
-    share = np.concatenate(parts)
-    if not _is_combined(question):
-        scheme.set_checks(share, 1)
-        return share
-    second = second_check_of(share, scheme, witnessed, padded=witnessed.adds_pad) if witnessed else 0
-    scheme.set_checks(share, check_of(share, scheme, salt), second)
-    return share
+    return np.concatenate(parts)
 
 
 def unpack(
@@ -327,6 +339,11 @@ def unpack(
     check = check_of(total, scheme, salt, cohorts) if _is_combined(question) else cohorts
     if not scheme.has_check(total, check):
         raise ProtocolError(NOT_CANCELLED)
+    return _sums(question, total, scheme, cohorts)
+
+
+def _sums(question: Question, total: np.ndarray, scheme: Scheme, cohorts: int) -> dict[str, np.ndarray]:
+    """Read the arrays behind the checks of a total."""
     sums, at = {}, scheme.check_words
     for array in question.sends:
         size = math.prod(shape(question, array))

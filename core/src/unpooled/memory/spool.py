@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from unpooled.errors import DataProblem
+from unpooled.protocol import codec
 
 ROOM = 1 << 22
 """Bytes of a column that are in memory before it goes to the disk."""
@@ -142,7 +143,9 @@ class Shelf:
             case tuple():
                 return tuple(map(self.kept, value))
             case _ if dataclasses.is_dataclass(value):
-                found = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+                # What is not sent, such as the plan, has its place elsewhere.
+                fields = codec.sent(type(value))  # type: ignore[arg-type]
+                found = {field.name: getattr(value, field.name) for field in fields}
                 moved = {name: self.kept(part) for name, part in found.items()}
                 if any(moved[name] is not part for name, part in found.items()):
                     value = copy.copy(value)
