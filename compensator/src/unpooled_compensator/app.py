@@ -41,7 +41,7 @@ from unpooled.protocol.messages import CodeRequest, Enrolment, OpeningRequest, R
 from unpooled.protocol.sealing import fingerprint
 from unpooled_compensator.bodies import Body
 from unpooled_compensator.figures import CONTENT_TYPE, Figures
-from unpooled_compensator.service import Compensator, Refused
+from unpooled_compensator.service import BLOCK_WORDS, Compensator, Refused
 from unpooled_compensator.store import Replaced
 
 # Bytes: a thousand cohorts with the longest names, or the points of the longest column, twice.
@@ -192,6 +192,8 @@ class _Routes:
     def release(self, study: str, body: bytes) -> Response:
         request = _message(study, body, ReleaseRequest)
         sum_of_masks = self._compensator.release(request)
+        if request.words <= BLOCK_WORDS:  # at once: each piece of a stream is fetched from another thread
+            return Response(b"".join(sum_of_masks), media_type=BINARY, headers=_NO_STORE)
         size = request.words * masking.scheme(request.scheme).word_bytes
         headers = {**_NO_STORE, "content-length": str(size)}
         return StreamingResponse(sum_of_masks, media_type=BINARY, headers=headers)
