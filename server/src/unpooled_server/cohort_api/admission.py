@@ -42,8 +42,8 @@ def _fields(model: type[Model], *names: str) -> list[str]:
     return [field.attname for field in model._meta.concrete_fields if field.attname in names]
 
 
-# What most requests look at; the rest is read when it is asked for.
-_OF_STUDY = _fields(Study, "id", "state", "reason", "pause_kind", "plan_json")
+# What most requests look at; the rest is read when it is asked for, such as the plan of a thousand columns.
+_OF_STUDY = _fields(Study, "id", "state", "reason", "pause_kind")
 _OF_COHORT = _fields(
     Cohort, "id", "study_id", "name", "revoked", "token_hash", "instance", "heard_at", "doing", "problem"
 )

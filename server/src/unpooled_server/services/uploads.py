@@ -42,12 +42,13 @@ class Awaited(NamedTuple):
 
 def awaited(cohort: Cohort, round_id: int) -> Awaited | None:
     """Return what a round waits for from this cohort; None if its share is in already."""
-    for scheme, words, circuit, state, is_answered in _asked(cohort.pk, cohort.study_id, round_id):
+    for scheme, words, circuit, state, is_answered, plan in _asked(cohort.pk, cohort.study_id, round_id):
         if is_answered:
             return None
         require_not_over(cohort.study)
         if state != RoundState.OPEN:
             raise Conflict("round-closed", f"Round {round_id} takes no shares any more.")
+        cohort.study.plan_json = plan  # else it would be read when it is asked for
         return Awaited(scheme, words, circuit)
     require_not_over(cohort.study)
     raise Missing("no-such-round", f"This study has no round {round_id}.")
@@ -55,10 +56,10 @@ def awaited(cohort: Cohort, round_id: int) -> Awaited | None:
 
 @Prepared
 def _asked(cohort_id: Expression, study_id: Expression, round_id: Expression) -> QuerySet[Any, Any]:
-    """Query what is asked in a round, whether it is open, and whether the cohort has answered."""
+    """Query what is asked in a round, whether it is open or answered by the cohort, and the study's plan."""
     answered = Exists(Share.objects.filter(round=OuterRef("pk"), cohort=cohort_id))
     found = Round.objects.filter(pk=round_id, study=study_id).annotate(answered=answered)
-    return found.values_list("scheme", "words", "circuit", "state", "answered")
+    return found.values_list("scheme", "words", "circuit", "state", "answered", "study__plan_json")
 
 
 def share_bytes(cohort: Cohort, wanted: Awaited) -> int:
