@@ -34,7 +34,7 @@ class Run:
     of_workers: float
     """Seconds of processor time of all workers."""
     megabytes: float
-    """What all parties exchanged, of all studies."""
+    """Megabytes that all parties exchanged, in all studies."""
     digests: frozenset[str]
     """Digests of the report of each study."""
 

@@ -107,13 +107,10 @@ BASE = next(rest.split()[0] for name, rest in instructions(DOCKERFILES[-1]) if n
 
 def test_what_others_publish_is_named_by_its_digest() -> None:
     """A tag may name another image tomorrow; our own images are built from here."""
-    files = (*DOCKERFILES, *COMPOSE_FILES, "packaging/apptainer.def")
-    text = "\n".join((ROOT / file).read_text() for file in files)
-    named = set(re.findall(r"^(?:FROM|From:|\s*image:) (?!unpooled-)(\S+)", text, re.MULTILINE))
+    text = "\n".join((ROOT / file).read_text() for file in (*DOCKERFILES, *COMPOSE_FILES))
+    named = set(re.findall(r"^(?:FROM|\s*image:) (?!unpooled-)(\S+)", text, re.MULTILINE))
     assert {re.split("[:@]", name)[0] for name in named} == {"python", "node", "postgres", "redis"}
     assert all(re.search(r"@sha256:[0-9a-f]{64}$", name) for name in named), named
-    digests = {name.split("@")[1] for name in named if name.startswith("python")}
-    assert digests == {BASE.split("@")[1]}
 
 
 @pytest.mark.parametrize("dockerfile", DOCKERFILES)

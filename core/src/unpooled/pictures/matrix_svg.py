@@ -1,4 +1,4 @@
-"""How the variants of a region go together two by two, drawn as SVG."""
+"""The correlations of a region's variants, drawn as SVG."""
 
 from __future__ import annotations
 

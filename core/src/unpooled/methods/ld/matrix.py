@@ -72,7 +72,7 @@ class SumRegion(SumPairs, name="ld-matrix/pairs", title="Compare the variants of
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        """As many variants as there may be."""
+        """Foresee the largest matrix there may be."""
         whole, rest = divmod(MOST_VARIANTS * (MOST_VARIANTS - 1) // 2, questions.PAIRS_AT_ONCE)
         pairs = [*([questions.PAIRS_AT_ONCE] * whole), rest]
         return Foreseen([cls(**vars(of_size(each))) for each in pairs], exact=False)

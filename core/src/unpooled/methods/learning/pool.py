@@ -140,7 +140,7 @@ def folds_of(
 
 
 def over_classes(sums: Arrays, exponent: np.ndarray) -> tuple[Arrays, list[Arrays]]:
-    """What `SumProducts` asked for, over all classes; and of each class, where they were asked for apart."""
+    """Return the sums of `SumProducts` over all classes; and those of each class, where they are apart."""
     classes = sums["sums"].shape[1] // len(exponent)
     if classes == 1:
         return sums, []
