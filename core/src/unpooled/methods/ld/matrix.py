@@ -190,11 +190,11 @@ def _write_arrays(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> N
         "a2": np.where(is_first, two, one),
     }
     made = BytesIO()  # an archive needs more of a file than that one can write to it
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as packed:
+    with zipfile.ZipFile(made, "w") as packed:
         for name, array in arrays.items():
+            np.lib.format.write_array(part := BytesIO(), array, allow_pickle=False)
             # Without the time of day that numpy.savez writes: the same results are the same bytes.
-            with packed.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as part:
-                np.lib.format.write_array(part, array, allow_pickle=False)
+            packed.writestr(zipfile.ZipInfo(f"{name}.npy"), part.getvalue(), zipfile.ZIP_DEFLATED)
     out.write(made.getvalue())
 
 

@@ -90,10 +90,10 @@ class OfNetwork(OfDesign, UnderPlan):
 
         Of a network on images these: uint8 (n, channels, rows, columns).
         """
-        network = self.network
-        if isinstance(network, Network):
+        if isinstance(self.network, Network):
             return np.asarray(z[:, : len(self.scale)] * self.scale)
-        if found.images is None or found.images.shape[1:] != network.widths[:-1]:
+        images = self.plan.images
+        if found.images is None or images is None or found.images.shape[1:] != images.size:
             raise ProtocolError("the question is about other images than this cohort has")
         return np.asarray(found.images[rows])
 
