@@ -177,7 +177,6 @@ def test_copies_in_single_precision_are_dosages_exactly() -> None:
     [
         ({"files": ["glm", "assoc", "frq"]}, "assoc, frq"),
         ({"genotype_model": "dominant"}, "additive"),
-        ({"condition": ["rs1"]}, "--condition"),
     ],
 )
 def test_a_plan_says_what_does_not_go_with_dosages(changes: dict[str, object], says: str) -> None:

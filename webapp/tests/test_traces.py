@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.collector import collecting, numbers
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 # There are no tables, so that /health answers 503.
 SENT = "what-somebody-sent"
@@ -21,14 +21,16 @@ client = Client(headers={{"Host": "localhost", "X-Request-ID": "number-7", "Auth
 for path in ("/api/v1/studies/17/progress?key={SENT}", "/health", "/live"):
     client.get(path)
 """
-# More than wait to be sent, with time without end for an address that does not answer.
+# More than wait to be sent, with time without end for an address that does not answer: from when it is asked.
 MANY = 20
 BUSY = f"""
 import os
 from unpooled_server import traces; traces.PATIENCE = {PATIENCE}
 import django; django.setup()
 from django.test import Client
-print(sum(Client(headers={{"Host": "localhost"}}).get("/health").status_code > 0 for _ in range({MANY})))
+def is_answered(): return Client(headers={{"Host": "localhost"}}).get("/health").status_code > 0
+while not os.path.exists(os.environ["UNPOOLED_HOME"] + "/asked"): is_answered()
+print(sum(is_answered() for _ in range({MANY})), flush=True)
 os._exit(0)
 """
 LOADED = """
@@ -39,7 +41,7 @@ print([name for name in sys.modules if name.startswith("opentelemetry")])
 """
 
 
-def run(script: str, address: str, home: Path) -> subprocess.CompletedProcess[str]:
+def begin(script: str, address: str, home: Path) -> subprocess.Popen[str]:
     variables = {
         "DJANGO_SETTINGS_MODULE": "unpooled_webapp.settings",
         "UNPOOLED_HOME": str(home),
@@ -49,10 +51,19 @@ def run(script: str, address: str, home: Path) -> subprocess.CompletedProcess[st
         "OTEL_BSP_MAX_EXPORT_BATCH_SIZE": "4",
         "OTEL_BSP_MAX_QUEUE_SIZE": "8",
     }
-    command = [sys.executable, "-c", script]
-    return subprocess.run(
-        command, env=os.environ | variables, capture_output=True, text=True, timeout=PATIENCE, check=False
+    return subprocess.Popen(
+        [sys.executable, "-c", script],
+        env=os.environ | variables,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
+
+
+def run(script: str, address: str, home: Path) -> subprocess.CompletedProcess[str]:
+    with begin(script, address, home) as begun:
+        said = begun.communicate(timeout=PATIENCE)
+        return subprocess.CompletedProcess(begun.args, begun.returncode, *said)
 
 
 def test_a_request_is_a_span_with_its_route_and_nothing_that_was_sent(tmp_path: Path) -> None:
@@ -70,9 +81,11 @@ def test_a_request_is_a_span_with_its_route_and_nothing_that_was_sent(tmp_path: 
 def test_an_address_that_does_not_answer_holds_up_no_request(tmp_path: Path) -> None:
     with collecting() as collector:
         collector.go_on.clear()
-        done = run(BUSY, f"http://127.0.0.1:{collector.port}", tmp_path)
-    assert done.stdout == f"{MANY}\n", done.stderr
-    assert collector.got
+        with begin(BUSY, f"http://127.0.0.1:{collector.port}", tmp_path) as begun:
+            until(lambda: bool(collector.got), lambda: "nothing was sent")
+            (tmp_path / "asked").touch()
+            said, errors = begun.communicate(timeout=PATIENCE)
+    assert said == f"{MANY}\n", errors
 
 
 def test_without_an_address_nothing_of_it_is_loaded(tmp_path: Path) -> None:
