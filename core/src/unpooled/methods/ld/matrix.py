@@ -25,6 +25,7 @@ from unpooled.methods.algorithm import AboutFile, Cost, VariantMethod, Wording
 from unpooled.methods.ld import questions
 from unpooled.methods.ld.candidates import Candidates
 from unpooled.methods.ld.options import FEWEST_FOUNDERS, REGION, Region
+from unpooled.methods.ld.prune import FILTERS, write_names
 from unpooled.methods.ld.pruning import about_pairs, candidates, ends_of_parts
 from unpooled.methods.ld.questions import CountGenotypes, CountOthers, SumPairs, of_size
 from unpooled.methods.purpose import Purpose
@@ -34,7 +35,7 @@ from unpooled.methods.shared.without_any import ON_RUNGS, on_rungs, people_witho
 from unpooled.pages.page import Html, section, tag
 from unpooled.panel.panel import Panel
 from unpooled.pictures import matrix_svg
-from unpooled.plan.common_options import BY_PLACE, GENO, HWE, MAF, SEXES
+from unpooled.plan.common_options import BY_PLACE, MAF, SEXES
 from unpooled.plan.plan import Plan
 from unpooled.plan.templates import Template
 
@@ -172,10 +173,6 @@ def _write_matrix(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> N
         out.write(line.getvalue()[:-1] + b"\n")
 
 
-def _write_names(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
-    out.write(b"".join(name + b"\n" for name in panel.name[columns["variant"][:]].tolist()))
-
-
 def _write_arrays(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
     """Write what `numpy.load` reads: `r`, float64 (m, m), and of each variant who it is."""
     variant, is_first = columns["variant"][:], columns["first_is_a1"][:]
@@ -228,8 +225,6 @@ class _OfRegion(VariantMethod):
         return super().most_bytes(plan, sizes) + MOST_VARIANTS**2 * _BYTES_A_NUMBER
 
 
-_FILTERS = (GENO, HWE, MAF)
-
 LD_MATRIX = _OfRegion(
     name="ld-matrix",
     title="LD matrix of a region",
@@ -238,14 +233,14 @@ LD_MATRIX = _OfRegion(
     traits=("quantitative",),
     asks=(CountFounders, CountOthers, CountGenotypes, SumRegion),
     procedure=correlate_region,
-    files={MATRIX: _write_matrix, NAMES: _write_names, ARRAYS: _write_arrays},
+    files={MATRIX: _write_matrix, NAMES: write_names, ARRAYS: _write_arrays},
     usual_files=(MATRIX, NAMES, ARRAYS),
     about_files={
         MATRIX: AboutFile("Correlations", ".unphased.vcor1, as of plink2's --r-unphased square"),
         NAMES: AboutFile("Variants of the matrix", ".unphased.vcor1.vars, an ID a line"),
         ARRAYS: AboutFile("The matrix for Python", ".npz, with all digits and the alleles that are counted"),
     },
-    options=(REGION, SEXES, BY_PLACE, *_FILTERS),
+    options=(REGION, SEXES, BY_PLACE, *FILTERS),
     templates=(
         Template(
             "ld-matrix",

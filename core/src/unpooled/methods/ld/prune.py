@@ -38,7 +38,7 @@ def prune_only(study: Study) -> Asks[None]:
     yield Rows(_REMOVED, {"variant": np.setdiff1d(every, kept)})
 
 
-def _write(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
+def write_names(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
     """Write the IDs of variants, one a line."""
     out.write(b"".join(name + b"\n" for name in panel.name[columns["variant"][:]].tolist()))
 
@@ -47,7 +47,7 @@ def _columns_of(file: str, tables: Mapping[str, Arrays]) -> Arrays:
     return tables[summary.VARIANTS if file == IN else _REMOVED]
 
 
-_FILTERS = (GENO, HWE, MAF)
+FILTERS = (GENO, HWE, MAF)
 
 PRUNE = VariantMethod(
     name="prune",
@@ -57,19 +57,19 @@ PRUNE = VariantMethod(
     traits=("quantitative",),
     asks=PRUNING_ASKS,
     procedure=prune_only,
-    files={IN: _write, OUT: _write},
+    files={IN: write_names, OUT: write_names},
     usual_files=(IN, OUT),
     about_files={
         IN: AboutFile("Variants that remain", ".prune.in, for PLINK's --extract"),
         OUT: AboutFile("Variants that were pruned", ".prune.out"),
     },
-    options=(*PRUNING, SEXES, BY_PLACE, *_FILTERS),
+    options=(*PRUNING, SEXES, BY_PLACE, *FILTERS),
     templates=(
         Template(
             "prune",
             "LD pruning with QC",
             "Usual filters of variants, and one of each group in linkage: a list for PLINK's --extract.",
-            {option: QUALITY[option] for option in _FILTERS},
+            {option: QUALITY[option] for option in FILTERS},
         ),
     ),
     cost=Cost(20e-6, lambda columns: 0.2e-9),
