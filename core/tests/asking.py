@@ -11,7 +11,7 @@ import numpy as np
 
 from unpooled.asking.cohort import Cohort, Table
 from unpooled.asking.driver import Place, Tree
-from unpooled.asking.in_one_process import after
+from unpooled.asking.in_one_process import deriving
 from unpooled.asking.procedure import Call, Rows, Study
 from unpooled.asking.question import Arrays, Question, answer
 from unpooled.methods import questions_of, whole, with_chunks
@@ -43,8 +43,8 @@ def sums_over(cohorts: Sequence[Cohort | Table]) -> Callable[[Question], Arrays]
     found = list(cohorts)
 
     def sums(question: Question) -> Arrays:
+        found[:] = [deriving(question, cohort) for cohort in found]
         answers = [answer(question, cohort) for cohort in found]
-        found[:] = [after(question, cohort) for cohort in found]
         total = {name: np.sum([one[name] for one in answers], axis=0) for name in answers[0]}
         return {question.opens.name: told(question, total)} if question.opens else total
 

@@ -91,6 +91,6 @@ def test_a_question_that_the_book_refuses_leaves_what_was_derived(tmp_path: Path
     work.answerer.enter(asked(honest, place="0"), honest, PANEL)
     with pytest.raises(Distrust, match="more than was released"):
         work._answer(asked(replace(honest, weights=2 * weights), place="0"))
-    assert work.deriving.found is None
+    assert work.deriving.covariates is None
     found = derived_in(folder, seed)
     assert found is not None and (found == honest.derives(cohort)).all()

@@ -50,6 +50,7 @@ _PARTS = {
     "frequencies": ".frequencies",
     "ld": ".ld.pruning",
     "leads": ".ld.leads",
+    "loco": ".loco.procedure",
     "model": ".learning",
     "panel": ".presence",
     "phenotype": ".phenotypes",

@@ -21,7 +21,7 @@ from unpooled.asking import question as questions
 from unpooled.asking.cohort import Cohort, Table
 from unpooled.asking.draws import drawing
 from unpooled.asking.driver import Place, Tree, digest
-from unpooled.asking.in_one_process import Alone, after, tables
+from unpooled.asking.in_one_process import Alone, deriving, tables
 from unpooled.asking.procedure import Call, Study
 from unpooled.asking.question import Arrays, Question
 from unpooled.errors import ProtocolError
@@ -173,6 +173,7 @@ class _Federation:
         if compared:
             dealing = two_party.deal(self.seeds[dealer], self.own_seeds[dealer], compared)
         uploads, encrypted = list[tuple[str, bytes]](), list[bytes]()
+        self.cohorts = [deriving(asked, cohort) for cohort in self.cohorts]
         for place, (cohort, seed) in enumerate(zip(self.cohorts, self.seeds, strict=True)):
             own, columns = replace(witnessed, adds_pad=place == 0), asked.columns_under(self.plan)
             answered = questions.answer(asked, drawing(cohort, asked, self.own_seeds[place]))
@@ -189,7 +190,6 @@ class _Federation:
             masks = scheme.add(masks, own_mask)
             if self.carriers and isinstance(context, PairContext):
                 encrypted.append(self.carriers[place].upload(upload, context))
-        self.cohorts = [after(asked, cohort) for cohort in self.cohorts]
         if compared is None:
             total = (
                 self._decrypted(encrypted, context)

@@ -1,7 +1,7 @@
-"""Values that this cohort derives in a study for the questions that follow, such as its people's components.
+"""Values that this cohort derives in a study for this and later questions, such as its people's components.
 
-Kept in the state folder, beside the digest of the seed under which it was derived: another seed is another
-study.
+Kept in the state folder, a file for each name, beside the digest of the seed under which they were derived:
+another seed is another study.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ from __future__ import annotations
 import hashlib
 import threading
 from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote
 
 import numpy as np
 
-from unpooled.asking.cohort import Cohort, Extended
+from unpooled.asking.cohort import FURTHER_COVARIATES, Cohort, Extended
 from unpooled.asking.question import Question
 from unpooled_client.state.files import write_atomically
 from unpooled_client.state.folder import StateFolder
@@ -27,35 +29,46 @@ class Deriving:
     folder: StateFolder
     seed: bytes = field(repr=False)
     lock: threading.Lock = field(default_factory=threading.Lock)
-    found: np.ndarray | None = None
-    cohort: tuple[Cohort, Cohort] | None = None
-    """One as it was read, and as it is with what was derived."""
+    covariates: np.ndarray | None = None
+    cohort: tuple[Cohort, tuple[str, ...], Cohort] | None = None
+    """One as it was read, what was wanted, and as it is with what was derived."""
 
     def extended(self, cohort: Cohort, question: Question) -> Cohort:
         """The cohort as a question finds it; what is derived by this one is kept before anything is sent."""
         # Derived once: threads that derived each for themselves would keep and use different arrays.
         with self.lock:
-            if (derived := question.derives(cohort)) is not None:
-                _keep(self.folder, self.seed, derived)
-                self.found, self.cohort = derived, None
+            before = self._with(cohort, question.uses)
+            if (derived := question.derives(before)) is None:
+                return before
+            _keep(_path(self.folder, question.derived_as), self.seed, derived)
+            if question.derived_as == FURTHER_COVARIATES:
+                self.covariates, self.cohort = derived, None
                 return cohort
-            if self.found is None:
-                self.found = derived_in(self.folder, self.seed)
-            if self.found is None:
-                return cohort
-            # The same object each time: a cluster is sent a cohort once.
-            if self.cohort is None or self.cohort[0] is not cohort:
-                self.cohort = cohort, Extended.of(cohort, self.found)
-            return self.cohort[1]
+            extended = before if isinstance(before, Extended) else Extended.of(cohort, {})
+            return extended.with_derived(question.derived_as, derived)
+
+    def _with(self, cohort: Cohort, names: tuple[str, ...]) -> Cohort:
+        """The cohort with its covariates, and with what has these names."""
+        if self.covariates is None:
+            self.covariates = derived_in(self.folder, self.seed)
+        # The same object each time: a cluster is sent a cohort once.
+        if self.cohort is None or self.cohort[0] is not cohort or self.cohort[1] != names:
+            found = {name: derived_in(self.folder, self.seed, name) for name in names}
+            found[FURTHER_COVARIATES] = self.covariates
+            known = {name: columns for name, columns in found.items() if columns is not None}
+            self.cohort = cohort, names, Extended.of(cohort, known) if known else cohort
+        return self.cohort[2]
 
 
-def derived_in(folder: StateFolder, seed: bytes | None = None) -> np.ndarray | None:
+def derived_in(
+    folder: StateFolder, seed: bytes | None = None, name: str = FURTHER_COVARIATES
+) -> np.ndarray | None:
     """Return what was derived under a seed: float64 (n, k); None if nothing was.
 
     Of a study that has ended the seed is gone, and what there is was derived in it.
     """
     try:
-        data = folder.derived.read_bytes()
+        data = _path(folder, name).read_bytes()
     except FileNotFoundError:
         return None
     # A digest has one length, whatever the seed.
@@ -66,10 +79,16 @@ def derived_in(folder: StateFolder, seed: bytes | None = None) -> np.ndarray | N
     return np.frombuffer(data[at + _COUNT :], "<f8").reshape(-1, columns)
 
 
-def _keep(folder: StateFolder, seed: bytes, derived: np.ndarray) -> None:
+def _path(folder: StateFolder, name: str) -> Path:
+    if name == FURTHER_COVARIATES:
+        return folder.derived
+    return folder.derived.with_name(f"{folder.derived.name}-{quote(name, safe='')}")
+
+
+def _keep(path: Path, seed: bytes, derived: np.ndarray) -> None:
     count = derived.shape[1].to_bytes(_COUNT, "little")
     data = _head(seed) + count + np.ascontiguousarray(derived, "<f8").tobytes()
-    write_atomically(folder.derived, data, private=True)
+    write_atomically(path, data, private=True)
 
 
 def _head(seed: bytes) -> bytes:

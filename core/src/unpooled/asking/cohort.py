@@ -123,14 +123,28 @@ class WithSamples:
         return self.cohort.dosages(variants)
 
 
+FURTHER_COVARIATES = "covariates"
+"""Name of what a cohort derives that becomes its people's last covariates: scores of principal components."""
+
+
 @dataclass(frozen=True, eq=False)
 class Extended(WithSamples):
-    """A cohort whose last covariates are what it has derived: scores of principal components."""
+    """A cohort with what it has derived from its data."""
+
+    derived: Mapping[str, np.ndarray]
+    """float64 (n, k) each, by name."""
 
     @classmethod
-    def of(cls, cohort: Cohort, derived: np.ndarray) -> Extended:
-        """Extend a cohort by these columns, float64 (n, k)."""
-        return cls(cohort, cohort.samples.with_covariates(derived))
+    def of(cls, cohort: Cohort, derived: Mapping[str, np.ndarray]) -> Extended:
+        """Extend a cohort by these columns, float64 (n, k) of each name."""
+        samples = cohort.samples
+        if FURTHER_COVARIATES in derived:
+            samples = samples.with_covariates(derived[FURTHER_COVARIATES])
+        return cls(cohort, samples, derived)
+
+    def with_derived(self, name: str, columns: np.ndarray) -> Extended:
+        """The cohort with this, too."""
+        return self.of(self.cohort, {**self.derived, name: columns})
 
 
 class Table(Protocol):

@@ -50,10 +50,13 @@ def collect(rows: Iterable[Rows]) -> dict[str, dict[str, np.ndarray]]:
     return {table: joined(columns) for table, columns in parts.items()}
 
 
-def after(question: Question, cohort: Any) -> Any:
-    """The cohort as questions after this one find it."""
+def deriving(question: Question, cohort: Any) -> Any:
+    """The cohort as this question and those after it find it."""
     derived = question.derives(cohort)
-    return cohort if derived is None else Extended.of(cohort, derived)
+    if derived is None:
+        return cohort
+    before = cohort if isinstance(cohort, Extended) else Extended.of(cohort, {})
+    return before.with_derived(question.derived_as, derived)
 
 
 @dataclass(eq=False)
@@ -70,8 +73,8 @@ class Alone:
         bit.
         """
         scheme = self.plan.scheme(question.ring_bits)
+        self.cohort = deriving(question, self.cohort)
         answered = questions.answer(question, drawing(self.cohort, question, self.own_seed))
-        self.cohort = after(question, self.cohort)
         if question.opens:
             return compared_sums.alone(question, questions.pack(question, answered, scheme, 1, b""), scheme)
         return questions.rounded(question, answered, scheme)

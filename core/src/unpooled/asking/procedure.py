@@ -52,6 +52,9 @@ class Study:
 
     plan: Plan
     load_panel: Callable[[], Panel]
+    chromosome: int | None = None
+    """The only one that is asked about, where a view of the study is of one: its code, 0 for all that are no
+    autosomes."""
 
     @functools.cached_property
     def panel(self) -> Panel:
@@ -225,3 +228,38 @@ def through(
             running.close()  # it would never be sent anything again, and holds what it has computed
             return typing.cast(T, (yield from Go(around(event.call))))
         came = yield from handle(event)
+
+
+def on_a_view(
+    call: Call[Any],
+    around: Callable[[Call[Any]], Call[bytes]],
+    ask: Callable[[Question], Question],
+    rows: Callable[[Rows], Rows | None],
+) -> Asks[bytes]:
+    """Run a procedure on a view of the study: give its value, encoded.
+
+    `ask` makes what it asks a question of the study, and `rows` its rows those of the study, or none;
+    `around` calls whatever runs a further procedure on the same view.
+    """
+
+    def seen(made: Iterable[Rows]) -> Iterable[Rows]:
+        return (of_study for each in made if (of_study := rows(each)) is not None)
+
+    def handed_on(event: Any) -> Asks[Any]:
+        match event:
+            case Question():
+                return (yield ask(event))
+            case Rows():
+                yield from seen([event])
+            case Later():
+                yield Rows.later(lambda: seen(event.make()))
+            case Finish():
+                yield dataclasses.replace(event, call=around(event.call))
+            case Each():
+                values = yield Each(map(around, event.calls))
+                pairs = zip(event.calls, values, strict=True)
+                return [each.procedure.value(each.study, value) for each, value in pairs]
+            case _:
+                raise TypeError(f"{call.procedure.name} yields {type(event).__name__}")
+
+    return codec.encode((yield from through(call, around, handed_on)))

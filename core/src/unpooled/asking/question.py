@@ -20,6 +20,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
+from unpooled.asking.cohort import FURTHER_COVARIATES
 from unpooled.asking.share_check import check_of, second_check_of
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import BoundError, CodecError, ProtocolError, listed
@@ -192,11 +193,21 @@ class Question:
         raise NotImplementedError
 
     def derives(self, cohort: Any) -> np.ndarray | None:
-        """Compute, at the cohort, further covariates of its people, float64 (n, k), for all later questions.
+        """Compute, at the cohort, numbers of its people, float64 (n, k), for this question and later ones.
 
-        None as a rule. The cohort keeps them; they leave it in no other way than other covariates.
+        None as a rule. The cohort keeps them; they leave it in no other way than its covariates.
         """
         return None
+
+    @property
+    def derived_as(self) -> str:
+        """Return the name under which the cohort keeps them: these are covariates, unless it is another."""
+        return FURTHER_COVARIATES
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        """Return the names of what the cohort must have derived before, beside covariates."""
+        return ()
 
     def thresholds(self) -> Arrays:
         """Return the whole numbers, by array, that the server compares sums with in place of 0."""

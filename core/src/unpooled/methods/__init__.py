@@ -11,8 +11,9 @@ from unpooled.asking.procedure import PROCEDURES, Call, Study
 from unpooled.asking.question import Question
 from unpooled.errors import UnpooledError
 from unpooled.methods.algorithm import Method, Registry, TableMethod, VariantMethod
+from unpooled.methods.phenotypes import after_predictions
 from unpooled.methods.presence import Presence
-from unpooled.plan.common_options import COMPENSATOR, COMPONENTS, PHENOTYPES, REQUIRE_PHENO, TRUST
+from unpooled.plan.common_options import COMPENSATOR, COMPONENTS, LOCO, PHENOTYPES, REQUIRE_PHENO, TRUST
 from unpooled.plan.plan import Plan, PlanError
 
 TESTS: Registry[VariantMethod] = Registry(method_modules.VARIANTS)
@@ -57,7 +58,11 @@ def completed(fields: Mapping[str, Any]) -> Plan:
 def questions_of(plan: Plan) -> tuple[type[Question], ...]:
     """The kinds of questions that a study under this plan may ask, in their order."""
     asks = algorithm(plan.test).asks
-    # Few studies have several phenotypes or components, and the others need not load what asks of these.
+    # Few studies have predictions, several phenotypes or components: others need not load what asks of these.
+    if LOCO.of(plan):
+        from unpooled.methods.loco.procedure import kinds_of as with_predictions
+
+        asks = with_predictions(asks)
     if is_each_apart(plan):
         from unpooled.methods.phenotypes import kinds_of
 
@@ -77,7 +82,10 @@ def is_each_apart(plan: Plan) -> bool:
 def whole(study: Study) -> Call[None]:
     """The whole study, not begun yet."""
     plan, method = study.plan, algorithm(study.plan.test).procedure
-    call = PROCEDURES["phenotypes"](study, method.name) if is_each_apart(plan) else method(study)
+    if is_each_apart(plan):
+        call = PROCEDURES["phenotypes"](study, method.name)
+    else:
+        call = after_predictions(method(study))
     if not COMPONENTS.of(plan):
         return call
     return PROCEDURES["components/first"](study, *call.stored)

@@ -13,33 +13,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
-from unpooled.asking.cohort import Cohort, Samples, WithSamples
-from unpooled.asking.procedure import (
-    PROCEDURES,
-    Asks,
-    Call,
-    Each,
-    Finish,
-    Later,
-    Rows,
-    Study,
-    procedure,
-    through,
-)
+from unpooled.asking.cohort import Cohort, Extended, Samples, WithSamples
+from unpooled.asking.made_kinds import Made
+from unpooled.asking.procedure import PROCEDURES, Asks, Call, Each, Rows, Study, on_a_view, procedure
 from unpooled.asking.question import Arrays, Count, Foreseen, Question, Sent, UnderPlan
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import Refuse
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
 from unpooled.methods.shared.groups import CASE, COMPLETE, CONTROL, Group, members
 from unpooled.methods.shared.without_any import capped, capped_count, is_few_without_any
-from unpooled.plan.common_options import FEWEST_AT_A_LEVEL, PHENOTYPES, REQUIRE_PHENO
+from unpooled.plan.common_options import FEWEST_AT_A_LEVEL, LOCO, PHENOTYPES, REQUIRE_PHENO
 from unpooled.plan.plan import Plan
-from unpooled.protocol import codec
 
 Columns = TypeVar("Columns", bound=Mapping[str, Any])
 
@@ -53,45 +41,31 @@ def each_phenotype(study: Study, method: str) -> Asks[None]:
     plan = study.plan
     if not plan.alone:
         refuse_few_apart(plan, (yield CountApart(plan)))
-    begin = PROCEDURES[method](study).stored
+    begin = after_predictions(PROCEDURES[method](study)).stored
     yield Each(one_phenotype(study, phenotype, *begin) for phenotype in plan.phenotype_names)
+
+
+def after_predictions(call: Call[None]) -> Call[None]:
+    """The procedure of a method, which begins once there are predictions if the plan wants them."""
+    return PROCEDURES["loco/first"](call.study, *call.stored) if LOCO.of(call.study.plan) else call
 
 
 @procedure("phenotype")
 def one_phenotype(study: Study, phenotype: str, name: str, arguments: bytes) -> Asks[bytes]:
     """A procedure of the method for one phenotype, with its encoded arguments; gives its value, encoded."""
-    of_one = Study(study.plan.of_phenotype(phenotype), lambda: study.panel)
-
-    def about(call: Call[Any]) -> Call[bytes]:
-        return one_phenotype(study, phenotype, *call.stored)
-
-    def handed_on(event: Any) -> Asks[Any]:
-        match event:
-            case Question():
-                return (yield _about(event, study.plan, phenotype))
-            case Rows():
-                return (yield of_several(event, phenotype))
-            case Later():
-                return (yield Rows.later(partial(_rows, event, phenotype)))
-            case Finish():
-                return (yield replace(event, call=about(event.call)))
-            case Each():
-                values = yield Each(map(about, event.calls))
-                return [
-                    c.procedure.value(c.study, value) for c, value in zip(event.calls, values, strict=True)
-                ]
-        raise TypeError(f"{name} yields {type(event).__name__}")
-
+    of_one = replace(study, plan=study.plan.of_phenotype(phenotype), load_panel=lambda: study.panel)
     # A refusal names the phenotype here, once: above, nobody knows of which branch it came.
     try:
-        call = PROCEDURES[name].call(of_one, arguments)
-        return codec.encode((yield from through(call, about, handed_on)))
+        return (
+            yield from on_a_view(
+                PROCEDURES[name].call(of_one, arguments),
+                lambda call: one_phenotype(study, phenotype, *call.stored),
+                lambda question: _about(question, study.plan, phenotype),
+                lambda rows: of_several(rows, phenotype),
+            )
+        )
     except Refuse as refused:
         raise _named(refused, study.plan, phenotype) from refused
-
-
-def _rows(later: Later, phenotype: str) -> Iterator[Rows]:
-    return (of_several(rows, phenotype) for rows in later.make())
 
 
 def _named(refused: Refuse, plan: Plan, phenotype: str) -> Refuse:
@@ -149,7 +123,7 @@ def _with(cohort: Cohort, samples: Samples) -> Cohort:
 # Questions
 
 
-class OfPhenotype(Question):
+class OfPhenotype(Made):
     """Mixin of questions about one of several phenotypes: these see only its view of plan and cohort."""
 
     place_of_phenotype: ClassVar[int]
@@ -157,10 +131,14 @@ class OfPhenotype(Question):
 
     @classmethod
     def plan_of(cls, plan: Plan) -> Plan:
-        return plan.of_phenotype(cls.name_of_phenotype)
+        return super().plan_of(plan.of_phenotype(cls.name_of_phenotype))
 
     def _view(self, cohort: Cohort) -> Cohort:
-        return of_phenotype(cohort, self.place_of_phenotype)
+        seen, own = of_phenotype(cohort, self.place_of_phenotype), ending(self.name_of_phenotype)
+        if not isinstance(seen, Extended):
+            return seen
+        derived = {name.removesuffix(own): each for name, each in seen.derived.items() if name.endswith(own)}
+        return replace(seen, derived=derived)
 
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
@@ -179,17 +157,16 @@ class OfPhenotype(Question):
     def parts(self, cohort: Cohort) -> Iterable[Question]:
         return super().parts(self._view(cohort))
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the question for a cohort's own cluster: its kind cannot be imported by name."""
-        kind = type(self).__mro__[2]
-        values = tuple(getattr(self, field.name) for field in fields(cast(Any, self)))
-        about = self.place_of_phenotype, self.name_of_phenotype
-        return _again, (kind, about, values)
+    def derives(self, cohort: Cohort) -> np.ndarray | None:
+        return super().derives(self._view(cohort))
 
+    @property
+    def derived_as(self) -> str:
+        return super().derived_as + ending(self.name_of_phenotype)
 
-def _again(kind: type[Question], about: tuple[int, str], values: tuple[Any, ...]) -> Question:
-    made = _kind_of(kind, *about)
-    return made(**{field.name: value for field, value in zip(fields(cast(Any, made)), values, strict=True)})
+    @property
+    def uses(self) -> tuple[str, ...]:
+        return tuple(name + ending(self.name_of_phenotype) for name in super().uses)
 
 
 _kinds: dict[tuple[type[Question], int, str], type[Question]] = {}
@@ -208,6 +185,7 @@ def _kind_of(kind: type[Question], place: int, phenotype: str) -> type[Question]
         return known
     named = {"name": _name_of(kind.name, phenotype), "title": f"{kind.title} ({phenotype})"}
     about = {"place_of_phenotype": place, "name_of_phenotype": phenotype, "__module__": kind.__module__}
+    about["made_by"] = _kind_of, (kind, place, phenotype)
     made: type[Question] = type(kind.__name__, (OfPhenotype, kind), named | about)
     return _kinds.setdefault((kind, place, phenotype), made)
 

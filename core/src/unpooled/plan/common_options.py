@@ -148,6 +148,39 @@ COMPONENTS = options.Whole(
     rule=_components_problem,
     came_later=True,
 )
+PREDICTION = "LOCO"
+"""Name of the covariate that a person's prediction without a variant's chromosome becomes."""
+
+
+def _loco_problem(loco: bool, plan: Plan) -> str:
+    """Say why a plan cannot have predictions as covariates; empty if it can."""
+    if not loco:
+        return ""
+    if plan.masking != "modular":
+        return "modular only: normal noise would take the digits that predictions need"
+    columns = plan.covariate_columns
+    if columns.count(PREDICTION) > 1:
+        return f"a covariate is called {PREDICTION}, as the predictions are"
+    if len(columns) > options.MOST_COVARIATES:
+        return f"at most {options.MOST_COVARIATES} columns, those of covariates counted, not {len(columns)}"
+    return ""
+
+
+LOCO = options.Switch(
+    name="loco",
+    label="Adjust for relatives and structure",
+    hint="Whole-genome regression in two steps, as in regenie: each person's phenotype is predicted from all "
+    "other chromosomes than a variant's, and the prediction is a covariate. For families, and for cohorts "
+    "of different ancestries.",
+    place=options.Place.MODEL,
+    fact="each person's phenotype is predicted from the other chromosomes than a variant's, and the "
+    "prediction is a covariate; it stays at the cohort",
+    methods="Relatedness and structure were adjusted for by whole-genome regression: ridge regressions on "
+    "blocks of variants were stacked by a second ridge regression, both with leave-one-out predictions, and "
+    "the prediction without a variant's chromosome was a covariate.",
+    rule=_loco_problem,
+    came_later=True,
+)
 COVAR_VARIANCE_STANDARDIZE = options.Switch(
     name="covar_variance_standardize",
     came_later=True,
@@ -462,6 +495,7 @@ REGRESSION = (
     COVARIATES,
     CONDITION,
     COMPONENTS,
+    LOCO,
     COVAR_VARIANCE_STANDARDIZE,
     COHORT_SUMS,
     MISSING,

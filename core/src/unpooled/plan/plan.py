@@ -25,8 +25,10 @@ from unpooled.plan.common_options import (
     CONDITION,
     COVARIATES,
     ENCRYPTED,
+    LOCO,
     OF_EVERY_STUDY,
     PHENOTYPES,
+    PREDICTION,
     SEVERAL,
     TRUST,
 )
@@ -223,6 +225,10 @@ class Plan(WithSchema):
             raise KeyError(name)
         return _of_phenotype(self, name) if PHENOTYPES.of(self) else self
 
+    def without(self, option: str) -> Plan:
+        """Return the plan that a part of the study goes by, before this option means something."""
+        return _without(self, option) if option in dict(self.options) else self
+
     @property
     def each(self) -> tuple[Plan, ...]:
         """The plan of each phenotype; of one only, or of tables, itself."""
@@ -242,10 +248,11 @@ class Plan(WithSchema):
 
     @property
     def covariate_columns(self) -> tuple[str, ...]:
-        """Names of the columns that conditions, covariates and components become, as `Samples.covariates` has
-        them."""
+        """Names of the columns that conditions, covariates, components and predictions become, as
+        `Samples.covariates` has them."""
         own = (column for covariate in COVARIATES.of(self) for column in covariate.columns)
-        return (*CONDITION.of(self), *own, *component_titles(COMPONENTS.of(self)))
+        components = component_titles(COMPONENTS.of(self))
+        return (*CONDITION.of(self), *own, *components, *((PREDICTION,) if LOCO.of(self) else ()))
 
     @property
     def dummies(self) -> tuple[tuple[int, ...], ...]:
@@ -362,6 +369,19 @@ def _of_phenotype(plan: Plan, name: str) -> Plan:
     options = tuple(option for option in plan.options if option[0] not in others)
     kind = OwnPlan if plan.alone else PlanOfOne
     return kind(**{**vars(plan), "phenotype": name, "options": options})
+
+
+class PlanOfPart(Plan):
+    """A plan without one of its options. No message holds it: the hash is the whole plan's."""
+
+    name: ClassVar[str] = "unpooled/plan-of-a-part"
+
+
+@functools.lru_cache(maxsize=256)
+def _without(plan: Plan, name: str) -> Plan:
+    options = tuple(option for option in plan.options if option[0] != name)
+    kind = PlanOfPart if type(plan) is Plan else type(plan)
+    return kind(**{**vars(plan), "options": options})
 
 
 class OwnPlan(Plan):

@@ -34,6 +34,7 @@ from unpooled.methods.shared.chunks import DIPLOID, Chunk
 from unpooled.methods.shared.genotype_counts import Counted
 from unpooled.methods.shared.options import COHORTS_APART, is_apart
 from unpooled.methods.shared.standardise import PooledColumns
+from unpooled.plan.common_options import LOCO
 from unpooled.plan.genotype_model import terms_of
 from unpooled.plan.plan import Plan
 from unpooled.plan.result_files import CLUMPED, META
@@ -105,8 +106,9 @@ def fit_counted(
 
 
 def _is_about_the_pool_alone(plan: Plan) -> bool:
-    """Tell whether there are neither estimates of single cohorts, nor clumps, nor cohorts apart."""
-    return not {META, CLUMPED} & {*plan.files} and not is_apart(plan)
+    """Tell whether there are neither estimates of single cohorts, nor clumps, nor cohorts apart, nor a
+    phenotype's predictions."""
+    return not {META, CLUMPED} & {*plan.files} and not is_apart(plan) and not LOCO.of(plan)
 
 
 LINEAR = regression(

@@ -41,8 +41,28 @@ def chromosome_class(code: int, autosomes: int) -> str:
 
 
 def chunks_of(study: Study) -> tuple[Chunk, ...]:
-    """The panel in chunks of at most `plan.chunk_size` variants."""
-    return tuple(_chunks(study.panel.chromosome, study.plan))
+    """The panel in chunks of at most `plan.chunk_size` variants; of a study of one chromosome, that one's."""
+    codes, only = study.panel.chromosome, study.chromosome
+    if only is None:
+        return tuple(_chunks(codes, study.plan))
+    return tuple(
+        Chunk(start + chunk.start, start + chunk.stop, chunk.chromosome)
+        for start, stop in _runs(codes)
+        if autosome(int(codes[start]), study.plan) == only
+        for chunk in _chunks(codes[start:stop], study.plan)
+    )
+
+
+def autosome(code: int, plan: Plan) -> int:
+    """The code of an autosome; 0 for any other."""
+    return code if code <= plan.autosomes else 0
+
+
+def _runs(codes: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Each chromosome's first panel index, and the one behind its last."""
+    edges = (np.flatnonzero(np.diff(codes)) + 1).tolist()
+    ends = zip([0, *edges], [*edges, len(codes)], strict=True)
+    return ((start, stop) for start, stop in ends if start < stop)
 
 
 def autosomal_chunks(study: Study) -> list[Chunk]:
@@ -63,11 +83,8 @@ def foreseen_autosomal(plan: Plan, sizes: Sizes | None) -> list[Chunk] | None:
 
 
 def _chunks(codes: np.ndarray, plan: Plan) -> Iterator[Chunk]:
-    edges = (np.flatnonzero(np.diff(codes)) + 1).tolist()
     runs = [
-        (start, stop, chromosome_class(int(codes[start]), plan.autosomes))
-        for start, stop in zip([0, *edges], [*edges, len(codes)], strict=True)
-        if start < stop
+        (start, stop, chromosome_class(int(codes[start]), plan.autosomes)) for start, stop in _runs(codes)
     ]
     for chromosome, parts in groupby(runs, key=lambda run: run[2]):
         bounds = [bound for start, stop, _ in parts for bound in (start, stop)]

@@ -1,0 +1,279 @@
+"""The first step of a whole-genome regression; and the second, the method itself, chromosome by chromosome.
+
+A study that has it lists `kinds_of` its questions, and `LOCO` among its options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from unpooled.asking.procedure import Asks, Each, Rows, Study, procedure
+from unpooled.asking.question import Arrays, Question
+from unpooled.errors import Refuse
+from unpooled.kernels.fixed_order import pairs, product, solve_positive, square, total
+from unpooled.methods.loco import questions
+from unpooled.methods.loco.questions import SHARES, STACKED_SHARES, Residual, SumColumns
+from unpooled.methods.loco.views import (
+    BeforePredictions,
+    OfChromosome,
+    before_predictions,
+    of_chromosome,
+    on_view,
+)
+from unpooled.methods.regression.dependent import about_means, refuse_dependent
+from unpooled.methods.regression.floors import CountInside, find_few
+from unpooled.methods.regression.pool import Census, Pool, count_people
+from unpooled.methods.shared import filters
+from unpooled.methods.shared.chunks import ByVariant, Chunk, autosomal_chunks, autosome
+from unpooled.methods.shared.genotype_counts import is_carried
+from unpooled.methods.shared.genotype_table import GenotypeTable
+from unpooled.methods.shared.groups import CASE, COMPLETE
+from unpooled.methods.shared.standardise import Magnitude, Mean, Spread, is_number, standardise
+from unpooled.methods.shared.without_any import people_without_any
+from unpooled.pages.page import Html, facts, section
+from unpooled.plan.common_options import LOCO
+from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
+
+LEAST_FREQUENCY = 0.01
+"""Frequency of the rarer allele from which a variant predicts, as regenie's guide has it."""
+PEOPLE_A_COLUMN, OTHERS_A_COLUMN = 10, 5
+"""Smallest number of people in the pool for each variant of a block, and for each of the blocks' predictions;
+and in the pool without any one cohort."""
+_VARIES = 1e-6
+"""Share of a variant's squares that covariates must leave."""
+
+FIT = "predictions"
+"""The result table of the first step: one row."""
+
+
+def kinds_of(asks: Sequence[type[Question]]) -> tuple[type[Question], ...]:
+    """All kinds of questions of a study with predictions, from those of its method, in their order."""
+    before = (Census, Magnitude, Mean, Spread, CountInside, *questions.ASKS)
+    return (
+        *(on_view(kind, BeforePredictions) for kind in before),
+        *(on_view(kind, OfChromosome) for kind in asks),
+    )
+
+
+@procedure("loco/first")
+def predict_first(study: Study, name: str, arguments: bytes) -> Asks[None]:
+    """Have each cohort keep its people's predictions; then the procedure of this name for each chromosome."""
+    call = predict(study)
+    (stored,) = yield Each([before_predictions(study, *call.stored)])
+    yield call.procedure.value(study, stored).rows()
+    codes = {autosome(code, study.plan) for code in np.unique(study.panel.chromosome[:]).tolist()}
+    yield Each(of_chromosome(study, code, k == 0, name, arguments) for k, code in enumerate(sorted(codes)))
+
+
+@dataclass(frozen=True, eq=False)
+class Predicted:
+    """The first step in numbers."""
+
+    name: ClassVar[str] = "loco/predicted"
+
+    variants: int
+    blocks: int
+    explained: float
+    """Share of the phenotype's variance, without what covariates explain, that predictions explain."""
+
+    def rows(self) -> Rows:
+        columns = {name: np.array([value]) for name, value in vars(self).items()}
+        return Rows(FIT, {"index": np.zeros(1, np.int64), **columns})
+
+
+@procedure("loco")
+def predict(study: Study) -> Asks[Predicted]:
+    """Sum covariates and phenotype; predict by each block of variants; then combine the predictions."""
+    pool = yield from count_people(study)
+    counted = yield questions.CountPeople()
+    room = _room(study.plan, pool.complete, people_without_any(study.plan, counted, pool.complete))
+    base = yield from _sum_columns(study, pool)
+    found = Candidates.joined(
+        (yield Each(count_chunk(study, chunk, pool) for chunk in autosomal_chunks(study)))
+    )
+    codes = study.panel.chromosome[found.variants]
+    blocks = _blocks(codes, room, study.plan)
+    known = yield Each(
+        predict_by_block(study, found.some(places), base, sum(map(len, blocks)), number)
+        for number, places in enumerate(blocks)
+    )
+    chromosomes = np.array([codes[places[0]] for places in blocks], np.uint8)
+    explained = yield from _combine(study, base.residual, np.concatenate(known), chromosomes)
+    return Predicted(sum(map(len, blocks)), len(blocks), explained)
+
+
+def _room(plan: Plan, people: int, others: int) -> int:
+    """Count the columns that products may be told of."""
+    return people if plan.alone else min(people // PEOPLE_A_COLUMN, others // OTHERS_A_COLUMN)
+
+
+@dataclass(frozen=True, eq=False)
+class Base:
+    """What covariates explain of others."""
+
+    name: ClassVar[str] = "loco/base"
+
+    residual: Residual
+    products: np.ndarray
+    """float64 (q, q): of one and the covariates"""
+    with_y: np.ndarray
+    """float64 (q,)"""
+
+
+def _sum_columns(study: Study, pool: Pool) -> Asks[Base]:
+    """Take from the phenotype what one and the covariates explain; of cases and controls it is 1 and 0."""
+    plan, people = study.plan, pool.complete
+    columns = yield from standardise(study, people)
+    yield from find_few(study, columns)
+    centre, exponent = columns.centre, columns.exponent
+    if not is_number(plan):
+        centre = np.append(centre, pool.of(COMPLETE, CASE) / people)
+        exponent = np.append(exponent, 0)
+    design = SumColumns(plan, people, centre, exponent)
+    sums = (yield design)["products"]
+    i, _ = pairs(design.width)
+    if not plan.alone:
+        refuse_dependent(plan, about_means(sums[1 : design.width], sums[i > 0], people))
+    whole = square(sums, design.width)
+    products, with_y = whole[:-1, :-1], whole[:-1, -1]
+    effects = solve_positive(products, with_y)
+    deviation = float(np.sqrt((whole[-1, -1] - total(effects * with_y)) / people))
+    return Base(Residual(design, effects, deviation), products, with_y)
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates(ByVariant):
+    """Variants that may predict."""
+
+    name: ClassVar[str] = "loco/candidates"
+
+    variants: np.ndarray
+    """Panel indices, rising: uint32 (m,)."""
+    mean: np.ndarray
+    """float64 (m,): copies of the panel's first allele"""
+
+
+@procedure("loco/chunk")
+def count_chunk(study: Study, chunk: Chunk, pool: Pool) -> Asks[Candidates]:
+    """Count the genotypes of a chunk; what is common, passes the filters and has enough carriers is in."""
+    plan = study.plan
+    about = chunk.start, chunk.stop, questions.PEOPLE, pool.complete, chunk.chromosome
+    sums = yield questions.CountGenotypes(*about)
+    table = GenotypeTable(sums["genotypes"], questions.PEOPLE, pool.complete, chunk.chromosome, ())
+    two, one, none = np.moveaxis(table.counts[:, 0].astype(np.int64), 1, 0)
+    alleles = 2 * (two + one + none)
+    rarer = np.minimum(2 * two + one, one + 2 * none)
+    code = study.panel.chromosome[chunk.start : chunk.stop]
+    placed = (code >= 1) & (code <= plan.autosomes)  # not those without a place, nor XY
+    good = filters.passing(table, plan) & placed & is_carried(plan, sums)
+    good &= (rarer >= LEAST_FREQUENCY * alleles) & (rarer > 0)
+    some = np.flatnonzero(good)
+    called = (two + one + none)[some]
+    return Candidates((chunk.start + some).astype(np.uint32), (2 * two + one)[some] / np.maximum(called, 1))
+
+
+def _blocks(codes: np.ndarray, room: int, plan: Plan) -> list[np.ndarray]:
+    """Cut variants, of these chromosomes, into blocks of neighbours: their places, int64 each.
+
+    Each chromosome has a block or more, and all together no more predictions than there is room for. Of more
+    variants than blocks hold, each second, third, and so on is in.
+    """
+    of_each = [np.flatnonzero(codes == code) for code in np.unique(codes).tolist()]
+    most, size = room // len(SHARES), min(questions.MOST_VARIANTS, room)
+    if len(of_each) < 2:
+        raise Refuse(
+            LOCO.name,
+            "fewer than two chromosomes have a variant whose rarer allele has a frequency of "
+            f"{LEAST_FREQUENCY:g} and {FEWEST_AT_A_LEVEL} carriers in the pool without any one cohort, and "
+            "that passes the plan's filters: predictions are from the other chromosomes than a variant's",
+            "Have the cohorts give the variants of all chromosomes, choose other filters, or leave this out.",
+        )
+    if most < len(of_each):
+        least = len(SHARES) * len(of_each)
+        raise Refuse(
+            LOCO.name,
+            f"predictions from {len(of_each)} chromosomes take {PEOPLE_A_COLUMN * least:,} people, and "
+            f"{OTHERS_A_COLUMN * least:,} without any one cohort, or sums would say much about each of them",
+            "Invite further cohorts; or leave this out and adjust for principal components.",
+        )
+    step = 1
+    while sum(-(-len(places[::step]) // size) for places in of_each) > most:
+        step += 1
+    thinned = [places[::step] for places in of_each]
+    return [part for places in thinned for part in np.array_split(places, -(-len(places) // size))]
+
+
+@procedure("loco/block")
+def predict_by_block(
+    study: Study, block: Candidates, base: Base, variants: int, number: int
+) -> Asks[np.ndarray]:
+    """Sum the products of a block of all `variants`, and have each cohort predict by it for each penalty.
+
+    Gives the predictions' sums, and those of their squares: float64 (penalties, 2).
+    """
+    design = base.residual.design
+    sums = yield questions.SumBlock(study.plan, block.variants, block.mean, design)
+    i, j = pairs(len(block.variants))
+    about_one = block.mean - 1  # as products have it
+    with_columns = sums["columns"][:, :-1]
+    explained = solve_positive(base.products, with_columns.T)
+    left = square(sums["products"] - design.people * about_one[i] * about_one[j], len(block.mean))
+    squares = np.diagonal(left).copy()
+    left = left - product(with_columns, explained)
+    own = np.diagonal(left)
+    varies = own > _VARIES * squares
+    scale = np.where(varies, np.sqrt(design.people / np.where(varies, own, 1.0)), 0.0)
+    with_y = sums["columns"][:, -1] - product(with_columns, base.residual.effects)
+    asked = questions.PredictByBlock(
+        study.plan,
+        block.variants,
+        block.mean,
+        explained,
+        scale,
+        left[i, j] * scale[i] * scale[j],
+        with_y * scale / base.residual.deviation,
+        _shifts(SHARES, variants),
+        base.residual,
+        number,
+    )
+    return np.asarray((yield asked)["sums"])
+
+
+def _shifts(shares: Iterable[float], columns: int) -> np.ndarray:
+    """The penalties under which so many columns explain these shares of the variance: float64 (shares,)."""
+    return np.array([columns * (1 - share) / share for share in shares])
+
+
+def _combine(study: Study, residual: Residual, known: np.ndarray, chromosomes: np.ndarray) -> Asks[float]:
+    """Combine the predictions of all blocks, whose sums and squares are `known`: float64 (predictions, 2).
+
+    Gives the share of the variance that they explain.
+    """
+    people = residual.design.people
+    mean = known[:, 0] / people
+    squares = known[:, 1] / people - mean * mean
+    varies = squares > 0
+    scale = np.where(varies, 1 / np.sqrt(np.where(varies, squares, 1.0)), 0.0)
+    about = study.plan, mean, scale, residual
+    sums = yield questions.SumPredictions(*about)
+    shifts = _shifts(STACKED_SHARES, len(mean))
+    stack = *about, sums["products"], sums["with_phenotype"]
+    errors = (yield questions.SumErrors(*stack, shifts))["squares"]
+    best = int(np.argmin(errors))
+    yield questions.KeepPredictions(*stack, float(shifts[best]), chromosomes)
+    return float(1 - errors[best] / people)
+
+
+def shown(tables: Mapping[str, Arrays]) -> Html:
+    """The first step as a part of the report."""
+    found = tables[FIT]
+    numbers = [(name.capitalize(), f"{int(found[name][0]):,}") for name in ("variants", "blocks")]
+    explained = f"{100 * float(found['explained'][0]):.1f} %"
+    return section(
+        "Predictions from the other chromosomes",
+        facts([*numbers, ("Variance explained in people left out", explained)]),
+    )

@@ -1,0 +1,555 @@
+"""Questions of a whole-genome regression: about covariates, blocks of variants, and their predictions.
+
+With X the genotypes of a block about the pool's means, each without what the covariates explain and in its
+deviation, a missing call 0, and y the phenotype likewise,
+
+    genotypes     counts of each variant among the people with complete data
+    columns       C'C, C'y, y'y, with C one and the covariates
+    block         X'X, X'C, X'y
+    predict       has each cohort keep its people's predictions X (X'X + k I)⁻¹ X'y for some k, each as if the
+                  person had not been in the sums
+    stack         W'W, W'y, with W these predictions of all blocks
+    errors        squared errors of W (W'W + k I)⁻¹ W'y likewise, for some k
+    keep          has each cohort keep its people's predictions from all blocks, and from all chromosomes but
+                  each
+
+Who has incomplete data is 0 everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import ClassVar, cast
+
+import numpy as np
+
+from unpooled.asking.cohort import Cohort, Extended, dosages_of
+from unpooled.asking.question import Arrays, Count, Foreseen, Question, Real, UnderPlan
+from unpooled.asking.sizes import Sizes
+from unpooled.kernels import pairs as kernel
+from unpooled.kernels.dosages import COPY, NO_DOSAGE
+from unpooled.kernels.fixed_order import pairs, square
+from unpooled.methods.loco.views import PREDICTIONS
+from unpooled.methods.shared import genotype_counts
+from unpooled.methods.shared.chunks import DIPLOID, Chunk, foreseen_autosomal
+from unpooled.methods.shared.groups import COMPLETE, Group, complete
+from unpooled.methods.shared.kept_autosomes import times_genotypes
+from unpooled.methods.shared.standardise import standardised
+from unpooled.methods.shared.without_any import ON_RUNGS, RUNGS, on_rungs
+from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
+
+MOST_VARIANTS = 500
+"""Largest number of variants of a block."""
+SHARES = (0.01, 0.25, 0.5, 0.75, 0.99)
+"""Shares of variance, as in regenie: each block predicts once with the penalty of each."""
+STACKED_SHARES = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
+"""Shares of which the predictions of the blocks are combined by the best."""
+_BLOCKS_AT_MOST = int(RUNGS[-1]) // len(SHARES)
+
+_PEOPLE_AT_ONCE = 1 << 13
+"""People whose genotypes of a block are in memory as numbers: 32 MB."""
+
+PEOPLE: tuple[Group, ...] = ((COMPLETE,),)
+
+
+@dataclass(frozen=True)
+class CountPeople(Question, name="loco/people", title="Count people", ring_bits=64):
+    """Asks about how many people with complete data there are without any one cohort."""
+
+    sends: ClassVar[tuple[Count, ...]] = (ON_RUNGS,)
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        return Foreseen([cls()])
+
+    def local(self, cohort: Cohort) -> Arrays:
+        return {ON_RUNGS.name: on_rungs(int(np.count_nonzero(complete(cohort.samples))))}
+
+
+@dataclass(frozen=True)
+class CountGenotypes(genotype_counts.CountCarried, name="loco/genotypes"):
+    """Genotype counts of whoever is in the regression, on the autosomes."""
+
+    @classmethod
+    def foreseen_chunks(cls, plan: Plan, sizes: Sizes | None) -> list[Chunk] | None:
+        return foreseen_autosomal(plan, sizes)
+
+    @classmethod
+    def foreseen_groups(cls, chromosome: str, plan: Plan) -> tuple[Group, ...]:
+        return PEOPLE if chromosome == DIPLOID else ()
+
+
+@dataclass(frozen=True, eq=False)
+class SumColumns(UnderPlan, name="loco/columns", title="Sum covariates and phenotype", ring_bits=128):
+    """Sums of the products of one, the standardised covariates and the phenotype."""
+
+    sends: ClassVar[tuple[Real, ...]] = (
+        Real(
+            "products",
+            ("pairs",),
+            "bound",
+            "sums of covariates and phenotype, and of products of two of these",
+            "how covariates and phenotype are associated in the pool",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"pairs": "pair of columns"}
+
+    people: int
+    centre: np.ndarray
+    """float64 (columns,), the phenotype last"""
+    exponent: np.ndarray
+    """int64 (columns,)"""
+
+    @classmethod
+    def none(cls, plan: Plan) -> SumColumns:
+        """Build a question about no people, as wide as the plan's columns are."""
+        columns = len(plan.covariate_columns) + 1
+        return cls(plan, 1, np.zeros(columns), np.zeros(columns, np.int64))
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        return Foreseen([cls.none(plan)])
+
+    @property
+    def width(self) -> int:
+        """One, covariates and phenotype."""
+        return len(self.centre) + 1
+
+    @property
+    def pairs(self) -> int:
+        return self.width * (self.width + 1) // 2
+
+    @property
+    def bound(self) -> int:
+        return 2 * self.people  # a deviation is rounded
+
+    def values(self, cohort: Cohort) -> np.ndarray:
+        """One, covariates and phenotype of everyone: float64 (n, width)."""
+        inside = complete(cohort.samples)
+        return np.column_stack([inside, standardised(cohort.samples, self.centre, self.exponent)])
+
+    def local(self, cohort: Cohort) -> Arrays:
+        z, (i, j) = self.values(cohort), pairs(self.width)
+        return {"products": np.einsum("ni,ni->i", z[:, i], z[:, j])}
+
+
+@dataclass(frozen=True, eq=False)
+class Residual:
+    """The phenotype without what one and the covariates explain, with deviation 1."""
+
+    name: ClassVar[str] = "loco/residual"
+
+    design: SumColumns
+    effects: np.ndarray
+    """float64 (width - 1,): of one and the covariates"""
+    deviation: float
+
+    def of(self, cohort: Cohort) -> tuple[np.ndarray, np.ndarray]:
+        """One and the covariates, float64 (n, width - 1), and the residual, (n,)."""
+        z = self.design.values(cohort)
+        return z[:, :-1], (z[:, -1] - z[:, :-1] @ self.effects) / self.deviation
+
+
+class _OfBlock(UnderPlan):
+    """About the variants of a block."""
+
+    variants: np.ndarray
+    """Panel indices, rising: uint32 (m,)."""
+    mean: np.ndarray
+    """float64 (m,): copies of the panel's first allele in the pool, which stand for missing calls"""
+
+    @property
+    def count(self) -> int:
+        return len(self.variants)
+
+    @property
+    def reach(self) -> int:
+        return int(self.variants[-1]) + 1 if len(self.variants) else 0
+
+    @property
+    def items(self) -> np.ndarray:
+        return self.variants.astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class SumBlock(_OfBlock, name="loco/block", title="Sum the genotypes of a block", ring_bits=64):
+    """Sums of products of the genotypes of a block with one another, and with covariates and phenotype."""
+
+    sends: ClassVar[tuple[Real, ...]] = (
+        Real(
+            "products",
+            ("pairs",),
+            "people",
+            "per pair of variants of a block: sum of the product of their copies, less one each; a missing "
+            "call is the pool's mean",
+            "how the variants of a block go together in the pool; only of variants of which each allele has "
+            f"at least {FEWEST_AT_A_LEVEL} carriers there without any one cohort",
+        ),
+        Real(
+            "columns",
+            ("count", "width"),
+            "bound",
+            "per variant: sums of the genotype, and of genotype times covariate and times phenotype",
+            "means of covariates and phenotype by genotype in the pool",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"pairs": "pair of variants", "count": "variant", "width": "column"}
+
+    variants: np.ndarray
+    mean: np.ndarray
+    design: SumColumns
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        return _foreseen_blocks(
+            plan,
+            sizes,
+            lambda m: cls(plan, np.arange(m, dtype=np.uint32), np.zeros(m), SumColumns.none(plan)),
+        )
+
+    @property
+    def people(self) -> int:
+        return self.design.people
+
+    @property
+    def pairs(self) -> int:
+        return self.count * (self.count + 1) // 2
+
+    @property
+    def width(self) -> int:
+        return self.design.width
+
+    @property
+    def bound(self) -> int:
+        return 4 * self.people
+
+    def local(self, cohort: Cohort) -> Arrays:
+        packed, z = cohort.packed(self.items), self.design.values(cohort)
+        sign = np.where(packed.swapped, 1.0, -1.0)  # copies of A2 are those of the panel's first if swapped
+        planes = kernel.planes(packed.words, complete(cohort.samples))
+        return {
+            "products": kernel.products(planes, sign, self.mean - 1, *pairs(self.count)),
+            "columns": times_genotypes(cohort, self.items, self.mean, z),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class PredictByBlock(_OfBlock, name="loco/predict", title="Predict by a block", ring_bits=64):
+    """Have each cohort keep its people's predictions by a block."""
+
+    sends: ClassVar[tuple[Real, ...]] = (
+        Real(
+            "sums",
+            ("penalties", 2),
+            "bound",
+            "per penalty: sums of the block's predictions, and of their squares",
+            "how far the predictions of a block vary in the pool",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"penalties": "penalty"}
+
+    variants: np.ndarray
+    mean: np.ndarray
+    explained: np.ndarray
+    """float64 (width - 1, m): of each variant by one and the covariates"""
+    scale: np.ndarray
+    """float64 (m,): 1 / deviation of what is left"""
+    products: np.ndarray
+    """float64 (pairs,): upper triangle of X'X"""
+    with_y: np.ndarray
+    """float64 (m,): X'y"""
+    shifts: np.ndarray
+    """float64 (penalties,): what is added to the diagonal of X'X"""
+    residual: Residual
+    block: int
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        def of_size(m: int) -> PredictByBlock:
+            nothing, one = np.zeros(m), Residual(SumColumns.none(plan), np.zeros(0), 1.0)
+            variants, few = np.zeros(m, np.uint32), np.zeros(0)
+            return cls(plan, variants, nothing, few, nothing, few, nothing, np.ones(len(SHARES)), one, 0)
+
+        return _foreseen_blocks(plan, sizes, of_size)
+
+    @property
+    def penalties(self) -> int:
+        return len(self.shifts)
+
+    @property
+    def bound(self) -> int:
+        return _MOST_OF_ONE * self.residual.design.people
+
+    @property
+    def derived_as(self) -> str:
+        return name_of_block(self.block)
+
+    def derives(self, cohort: Cohort) -> np.ndarray:
+        columns, y = self.residual.of(cohort)
+        found = np.zeros((len(y), self.penalties))
+        packed = cohort.packed(self.items)
+        dosages = dosages_of(packed, len(y))
+        turned, ridge = packed.swapped[:, None], Ridge(self.products, self.with_y, self.shifts)
+        for some in _slices(len(y)):
+            part = dosages.values[:, some]
+            copies = np.where(turned, 2 - part / COPY, part / COPY)
+            x = np.where(part == NO_DOSAGE, 0.0, copies - self.mean[:, None]).T * columns[some, :1]
+            x = (x - columns[some] @ self.explained) * self.scale
+            found[some] = y[some, None] - ridge.errors(x, y[some])
+        return np.asarray(found * columns[:, :1])
+
+    def local(self, cohort: Cohort) -> Arrays:
+        found = derived(cohort)[self.derived_as]
+        return {"sums": np.stack([found.sum(axis=0), np.einsum("np,np->p", found, found)], axis=1)}
+
+
+_MOST_OF_ONE = 64
+"""Bound, per person, of a squared prediction or error in the phenotype's deviations."""
+
+
+def name_of_block(block: int) -> str:
+    """The name under which a cohort keeps the predictions of a block."""
+    return f"{PREDICTIONS} {block}"
+
+
+def derived(cohort: Cohort) -> dict[str, np.ndarray]:
+    """Return what a cohort has derived, by name."""
+    return cast(dict[str, np.ndarray], cast(Extended, cohort).derived)
+
+
+def _slices(people: int) -> Iterator[slice]:
+    for start in range(0, people, _PEOPLE_AT_ONCE):
+        yield slice(start, start + _PEOPLE_AT_ONCE)
+
+
+class Ridge:
+    """Ridge regressions of n people of the pool, each as if the person were not in it.
+
+    Of the whole pool there are the upper triangle of X'X, float64 (pairs,), X'y (m,), and shifts (k,).
+    """
+
+    def __init__(self, products: np.ndarray, with_y: np.ndarray, shifts: np.ndarray) -> None:
+        values, self._vectors = np.linalg.eigh(square(products, len(with_y)))
+        self._inverse = 1 / (np.maximum(values, 0)[:, None] + shifts)
+        self._weights = self._inverse * (self._vectors.T @ with_y)[:, None]
+
+    def errors(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Tell how far y is off, float64 (n, k), from columns x, (n, m).
+
+        With h = x'(X'X + shift I)⁻¹x it is (y - fit) / (1 - h).
+        """
+        turned = x @ self._vectors
+        return np.asarray((y[:, None] - turned @ self._weights) / (1 - (turned * turned) @ self._inverse))
+
+
+def _foreseen_blocks(plan: Plan, sizes: Sizes | None, of_size: Callable[[int], Question]) -> Foreseen | None:
+    """As many of the largest blocks as there can be."""
+    chunks = foreseen_autosomal(plan, sizes)
+    if chunks is None:
+        return None
+    m = min(MOST_VARIANTS, sum(chunk.variants for chunk in chunks))
+    return Foreseen([of_size(m)], rounds=_BLOCKS_AT_MOST, exact=False)
+
+
+class _OfPredictions(UnderPlan):
+    """About the predictions of all blocks, each about its mean and in its deviation."""
+
+    mean: np.ndarray
+    """float64 (w,): of the w predictions, block after block"""
+    scale: np.ndarray
+    """float64 (w,): 1 / deviation"""
+    residual: Residual
+
+    @property
+    def count(self) -> int:
+        return len(self.mean)
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        return tuple(name_of_block(block) for block in range(self.count // len(SHARES)))
+
+    @property
+    def people(self) -> int:
+        return self.residual.design.people
+
+    def values(self, cohort: Cohort) -> tuple[np.ndarray, np.ndarray]:
+        """The predictions, float64 (n, w), and the phenotype's residual, (n,)."""
+        columns, y = self.residual.of(cohort)
+        kept = derived(cohort)
+        w = np.concatenate([kept[name] for name in self.uses], axis=1)
+        return np.asarray((w - self.mean) * self.scale * columns[:, :1]), y
+
+    @classmethod
+    def none(cls, plan: Plan) -> Residual:
+        return Residual(SumColumns.none(plan), np.zeros(0), 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class SumPredictions(_OfPredictions, name="loco/stack", title="Sum the predictions", ring_bits=64):
+    """Sums of products of the predictions of all blocks, and of these with the phenotype."""
+
+    sends: ClassVar[tuple[Real, ...]] = (
+        Real(
+            "products",
+            ("pairs",),
+            "bound",
+            "per pair of predictions: sum of their product",
+            "how the predictions of the blocks go together in the pool",
+        ),
+        Real(
+            "with_phenotype",
+            ("count",),
+            "bound",
+            "per prediction: sum of it times the phenotype",
+            "how well each block predicts the phenotype in the pool",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"pairs": "pair of predictions", "count": "prediction"}
+
+    mean: np.ndarray
+    scale: np.ndarray
+    residual: Residual
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        most = np.zeros(_BLOCKS_AT_MOST * len(SHARES))
+        return Foreseen([cls(plan, most, most, cls.none(plan))], exact=False)
+
+    @property
+    def pairs(self) -> int:
+        return self.count * (self.count + 1) // 2
+
+    @property
+    def bound(self) -> int:
+        return 2 * self.people
+
+    def local(self, cohort: Cohort) -> Arrays:
+        w, y = self.values(cohort)
+        return {"products": (w.T @ w)[pairs(self.count)], "with_phenotype": w.T @ y}
+
+
+class _OfStack(_OfPredictions):
+    """About the ridge regression on the predictions of all blocks."""
+
+    products: np.ndarray
+    """float64 (pairs,): upper triangle of W'W"""
+    with_y: np.ndarray
+    """float64 (w,): W'y"""
+
+
+@dataclass(frozen=True, eq=False)
+class SumErrors(_OfStack, name="loco/errors", title="Test the predictions", ring_bits=64):
+    """Sums of squared errors of whoever is left out, for some penalties."""
+
+    sends: ClassVar[tuple[Real, ...]] = (
+        Real(
+            "squares",
+            ("penalties",),
+            "bound",
+            "per penalty: sum of the squared errors of predictions",
+            "how well the pool predicts people that were left out",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"penalties": "penalty"}
+
+    mean: np.ndarray
+    scale: np.ndarray
+    residual: Residual
+    products: np.ndarray
+    with_y: np.ndarray
+    shifts: np.ndarray
+    """float64 (penalties,)"""
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        none, shifts = np.zeros(0), np.ones(len(STACKED_SHARES))
+        return Foreseen([cls(plan, none, none, cls.none(plan), none, none, shifts)])
+
+    @property
+    def penalties(self) -> int:
+        return len(self.shifts)
+
+    @property
+    def bound(self) -> int:
+        return _MOST_OF_ONE * self.people
+
+    def local(self, cohort: Cohort) -> Arrays:
+        error = Ridge(self.products, self.with_y, self.shifts).errors(*self.values(cohort))
+        return {"squares": np.einsum("np,np->p", error, error)}
+
+
+@dataclass(frozen=True, eq=False)
+class KeepPredictions(_OfStack, name="loco/keep", title="Keep the people's predictions", ring_bits=64):
+    """Have each cohort keep its people's predictions: covariates of what is asked after this."""
+
+    sends: ClassVar[tuple[Real, ...]] = (
+        Real(
+            "squares",
+            ("count_of_kept",),
+            "bound",
+            "per chromosome: sum of the squared predictions without it",
+            "how far the predictions vary in the pool",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"count_of_kept": "chromosome"}
+
+    mean: np.ndarray
+    scale: np.ndarray
+    residual: Residual
+    products: np.ndarray
+    with_y: np.ndarray
+    shift: float
+    chromosomes: np.ndarray
+    """uint8 (blocks,): the autosome of each block"""
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        none = np.zeros(0)
+        about = plan, none, none, cls.none(plan), none, none, 1.0
+        return Foreseen([cls(*about, np.zeros(0, np.uint8))])
+
+    @property
+    def count_of_kept(self) -> int:
+        """Number of the autosomes, and one for predictions from all of them."""
+        return 1 + self.plan.autosomes
+
+    @property
+    def bound(self) -> int:
+        return _MOST_OF_ONE * self.people
+
+    @property
+    def derived_as(self) -> str:
+        return PREDICTIONS
+
+    def derives(self, cohort: Cohort) -> np.ndarray:
+        w, y = self.values(cohort)
+        inverse = np.linalg.inv(square(self.products, self.count) + self.shift * np.eye(self.count))
+        weights = inverse @ self.with_y
+        of_each = w @ inverse
+        # Without a person the weights are these less so much of that person's.
+        error = (y - w @ weights) / (1 - np.einsum("nw,nw->n", of_each, w))
+        parts = w * (weights - of_each * error[:, None])
+        of_blocks = parts.reshape(len(w), len(self.chromosomes), -1).sum(axis=2)
+        whole = of_blocks.sum(axis=1)
+        found = np.repeat(whole[:, None], self.count_of_kept, axis=1)
+        for chromosome in np.unique(self.chromosomes).tolist():
+            found[:, chromosome] -= of_blocks[:, self.chromosomes == chromosome].sum(axis=1)
+        return found
+
+    def local(self, cohort: Cohort) -> Arrays:
+        found = derived(cohort)[PREDICTIONS]
+        return {"squares": np.einsum("nk,nk->k", found, found)}
+
+
+ASKS: tuple[type[Question], ...] = (
+    CountPeople,
+    SumColumns,
+    CountGenotypes,
+    SumBlock,
+    PredictByBlock,
+    SumPredictions,
+    SumErrors,
+    KeepPredictions,
+)
+"""Questions of a whole-genome regression itself, in this order."""

@@ -1,0 +1,131 @@
+"""Views of a study with predictions: what is asked before there are any, and what is of one chromosome.
+
+The procedures behind know nothing of predictions. What they ask becomes a question on a view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, cast
+
+from unpooled.asking.cohort import Cohort, Extended
+from unpooled.asking.made_kinds import Made
+from unpooled.asking.procedure import PROCEDURES, Asks, Rows, Study, on_a_view, procedure
+from unpooled.asking.question import Arrays, Foreseen, Question, Sent
+from unpooled.asking.sizes import Sizes
+from unpooled.methods.shared.summary import POOL
+from unpooled.plan.common_options import LOCO
+from unpooled.plan.plan import Plan
+
+PREDICTIONS = "predictions"
+"""Name of what each cohort keeps of its people: float64 (n, 1 + autosomes), predictions from all chromosomes,
+and from all but each."""
+
+
+class BeforePredictions(Made):
+    """Mixin of questions that are asked before there are predictions, of a plan without them."""
+
+    ending: ClassVar[str] = "before predictions"
+
+    @classmethod
+    def plan_of(cls, plan: Plan) -> Plan:
+        return super().plan_of(plan).without(LOCO.name)
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
+        return super().sends_under(cls.plan_of(plan))
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        return super().foreseen(cls.plan_of(plan), sizes)
+
+    def columns_under(self, plan: Plan) -> Sequence[str]:
+        return super().columns_under(self.plan_of(plan))
+
+
+@dataclass(frozen=True, eq=False)
+class OfChromosome(Made):
+    """Mixin of questions about one chromosome: the prediction without it is the last covariate."""
+
+    ending: ClassVar[str] = "beside predictions"
+
+    without: int = 0
+    """The autosome that the prediction leaves out; 0 for none."""
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        return (*super().uses, PREDICTIONS)
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        """Foresee it as if all chromosomes were asked about at once, and once more for each."""
+        found = super().foreseen(plan, sizes)
+        if found is None:
+            return None
+        return replace(
+            found, rounds=found.rounds * (plan.autosomes + 1), usual_rounds=found.rounds, exact=False
+        )
+
+    def _view(self, cohort: Cohort) -> Cohort:
+        extended = cast(Extended, cohort)
+        column = extended.derived[PREDICTIONS][:, self.without, None]
+        return replace(extended, samples=cohort.samples.with_covariates(column))
+
+    def local(self, cohort: Cohort) -> Arrays:
+        return super().local(self._view(cohort))
+
+
+View = type[BeforePredictions] | type[OfChromosome]
+
+_kinds: dict[tuple[type[Question], View], type[Question]] = {}
+"""Kinds made so far, each once, because kinds are compared by identity."""
+
+
+def on_view(kind: type[Question], view: View) -> type[Question]:
+    """The kind of questions that asks the same on a view."""
+    if (kind, view) not in _kinds:
+        named = {"name": f"{kind.name} {view.ending}", "made_by": (on_view, (kind, view))}
+        made: Any = type(kind.__name__, (view, kind), named | {"__module__": kind.__module__})
+        _kinds[kind, view] = dataclass(frozen=True, eq=False)(made)
+    return _kinds[kind, view]
+
+
+def _seen(question: Question, view: View, **more: Any) -> Question:
+    kind = on_view(type(question), view)
+    return kind(
+        **{field.name: getattr(question, field.name) for field in fields(cast(Any, question))}, **more
+    )
+
+
+@procedure("loco/before")
+def before_predictions(study: Study, name: str, arguments: bytes) -> Asks[bytes]:
+    """A procedure that is run before there are predictions; gives its value, encoded, and no rows."""
+    before = replace(study, plan=study.plan.without(LOCO.name), load_panel=lambda: study.panel)
+    return (
+        yield from on_a_view(
+            PROCEDURES[name].call(before, arguments),
+            lambda call: before_predictions(study, *call.stored),
+            lambda question: _seen(question, BeforePredictions),
+            lambda rows: None,
+        )
+    )
+
+
+@procedure("loco/chromosome")
+def of_chromosome(study: Study, chromosome: int, is_first: bool, name: str, arguments: bytes) -> Asks[bytes]:
+    """The method's procedure on one chromosome, or on all that are no autosomes; gives its value, encoded."""
+
+    def of_study(rows: Rows) -> Rows | None:
+        # The people are the same of each chromosome.
+        return rows if is_first or rows.table != POOL else None
+
+    alone = replace(study, chromosome=chromosome, load_panel=lambda: study.panel)
+    return (
+        yield from on_a_view(
+            PROCEDURES[name].call(alone, arguments),
+            lambda call: of_chromosome(study, chromosome, is_first, *call.stored),
+            lambda question: _seen(question, OfChromosome, without=chromosome),
+            of_study,
+        )
+    )
