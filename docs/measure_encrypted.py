@@ -30,7 +30,7 @@ from sklearn.datasets import load_breast_cancer
 from unpooled.asking import question as questions
 from unpooled.asking.cohort import ArrayTable
 from unpooled.asking.driver import Place
-from unpooled.asking.in_one_process import after, tables
+from unpooled.asking.in_one_process import deriving, tables
 from unpooled.asking.procedure import Study
 from unpooled.asking.question import Arrays, Question
 from unpooled.fitted.scaler import MIN_MAX, ROBUST, Z_SCORE, Scaler
@@ -172,9 +172,9 @@ class Counting:
 
     def total(self, place: Place, question: Question) -> Arrays:
         scheme, size = self.plan.scheme(question.ring_bits), len(self.cohorts)
+        self.cohorts = [deriving(question, cohort) for cohort in self.cohorts]
         answers = [questions.answer(question, cohort) for cohort in self.cohorts]
         shares = [questions.pack(question, each, scheme, size, b"") for each in answers]
-        self.cohorts = [after(question, cohort) for cohort in self.cohorts]
         self.masked += len(shares[0]) * scheme.word_bytes
         self.uploads += upload_bytes(scheme.label, len(shares[0]))
         self.helps += help_bytes(scheme.label, len(shares[0]))

@@ -330,7 +330,7 @@ REFUSALS: dict[str, tuple[str, str, Callable[..., None], tuple[Any, ...], dict[s
         "epsilon", "spread no farther than the noise of this epsilon", noisy, (12, 1, 0.1), {},
     ),
     "a person far from all others": (
-        "maf", "have genotypes so far from all others' that a component could be theirs", far_out, (), {},
+        "maf", "have genotypes so far from all others' that a component or a prediction", far_out, (), {},
     ),
     "few people left out": (
         "held_out", "fewer than 10 people, cases or controls of the pool, perhaps", study,

@@ -35,6 +35,7 @@ from unpooled.plan.common_options import (
     BITS,
     COMPONENTS,
     CONDITION,
+    LOCO,
     MIND,
     OPENS,
     PHENOTYPES,
@@ -114,7 +115,7 @@ def _cohorts(plan: Plan, panel: Panel, odd: bool) -> list[ArrayCohort]:
     phenotype = risk if plan.trait == "quantitative" else (risk > np.median(risk)).astype(float)
     phenotype[::29] = np.nan
     age, smoker = random.normal(50, 9, n), random.integers(0, 3, n)
-    given = len(plan.covariate_columns) - len(CONDITION.of(plan)) - COMPONENTS.of(plan)
+    given = len(plan.covariate_columns) - len(CONDITION.of(plan)) - COMPONENTS.of(plan) - LOCO.of(plan)
     covariates = np.column_stack([age, smoker == 1, smoker == 2]).astype(float)[:, :given]
     if SITE in options.COVARIATES.of(plan):
         covariates[:, -1] = np.arange(n) < PEOPLE
@@ -431,6 +432,10 @@ STUDIES: dict[str, Callable[[], Small]] = {
     "prune, by kilobases": lambda: of_variants("prune", indep_pairwise="1kb 0.2"),
     "ld-matrix": lambda: of_variants("ld-matrix", region="1:2-7"),
     "ld-matrix, of everyone": lambda: of_variants("ld-matrix", region="22:1-7", nonfounders=True),
+    "linear, beside predictions": lambda: of_variants("linear", loco=True, missing="exact", files=_OF_PLINK),
+    "logistic, beside predictions": lambda: of_variants(
+        "logistic", loco=True, phenotypes=("z",), files=("assoc", "glm", "clumped")
+    ),
     "linear, beside components": lambda: of_variants(
         "linear", cohorts=5, components=2, prune_components="3 1 0.9", nonfounders=True, files=_OF_PLINK
     ),

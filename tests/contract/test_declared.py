@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from unpooled.asking import question as questions
-from unpooled.asking.in_one_process import after
+from unpooled.asking.in_one_process import deriving
 from unpooled.asking.question import Question, Real
 from unpooled.described.facts import plan_facts
 from unpooled.described.file_list import result_files
@@ -22,6 +22,7 @@ from unpooled.described.what_leaves import LIST, PLAN_DIGEST, SINGLE_VALUES, For
 from unpooled.methods import ALGORITHMS, FITS, METHODS, TESTS, check, questions_of
 from unpooled.methods.algorithm import Method
 from unpooled.methods.components.questions import ASKS_FIRST, KeepScores
+from unpooled.methods.loco.questions import Residual
 from unpooled.methods.phenotypes import tables_of
 from unpooled.methods.shared.privacy import Promise
 from unpooled.methods.tables.bends import Bends
@@ -57,7 +58,7 @@ def plain(value: Any) -> bool:
     """Tell whether a value is one that a question may be made of: no plan, nothing of the server's."""
     if isinstance(value, tuple):
         return all(map(plain, value))
-    if isinstance(value, Question | Bends | Promise):
+    if isinstance(value, Question | Bends | Promise | Residual):
         return all(plain(getattr(value, field.name)) for field in codec.sent(type(value)))
     return value is None or isinstance(value, bool | int | float | str | bytes | np.ndarray)
 
@@ -91,6 +92,7 @@ def test_cohorts_send_what_is_declared(name: str) -> None:
     cohorts = list(one.cohorts)
     for question in run(name).questions:
         scheme = one.plan.scheme(question.ring_bits)
+        cohorts = [deriving(question, cohort) for cohort in cohorts]
         for cohort in cohorts if type(question) not in met else ():
             answer = questions.answer(question, cohort)
             assert answer.keys() == {array.name for array in question.sends}
@@ -101,7 +103,6 @@ def test_cohorts_send_what_is_declared(name: str) -> None:
             share = questions.pack(question, answer, scheme, one.plan.cohorts, bytes(32))
             assert len(share) == questions.words(question, scheme)
         met.add(type(question))
-        cohorts = [after(question, cohort) for cohort in cohorts]
 
 
 @of_each_study

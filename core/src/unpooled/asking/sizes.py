@@ -21,6 +21,8 @@ AUTOSOMAL = "variants_autosomal"
 LISTED = "listed"
 """Variants of the coordinator's list, where a study goes by one."""
 
+ONE_VARIANT: Sizes = {VARIANTS: 1, AUTOSOMAL: 1, LISTED: 1}
+
 _PLACES = {"autosomal": 1, "x": 1, "y": 2, "xy": 3, "mt": 4}
 """Parts of the variants, in the order of a panel; but for the first how far the code is from the last
 autosome's."""

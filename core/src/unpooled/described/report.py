@@ -21,6 +21,7 @@ from unpooled.kernels.statistics import inflation_text
 from unpooled.methods import algorithm
 from unpooled.methods.algorithm import NOT_POOLED, VariantMethod
 from unpooled.methods.components import procedure as components
+from unpooled.methods.loco import procedure as loco
 from unpooled.methods.regression.dependent import sex_is_determined
 from unpooled.methods.shared.options import FAR
 from unpooled.methods.shared.summary import FREQUENCIES_FAR
@@ -115,6 +116,7 @@ def report(
         *_of_x(plan, panel, tables),
         *(_results(plan, found) if found else []),
         *([components.shown(tables)] if components.VALUES in tables else []),
+        *([loco.shown(tables)] if loco.FIT in tables else []),
         *([shown(tables, plan)] if shown else []),
         _asked(plan, about),
         _people(plan, about),

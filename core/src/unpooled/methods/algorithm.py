@@ -11,7 +11,7 @@ from unpooled import method_modules
 from unpooled.asking.cohort import ArrayTable, Table
 from unpooled.asking.procedure import Procedure
 from unpooled.asking.question import Arrays, Question, check_words, words
-from unpooled.asking.sizes import AUTOSOMAL, LISTED, LONGEST_ALLELE, LONGEST_ID, VARIANTS, Sizes
+from unpooled.asking.sizes import LONGEST_ALLELE, LONGEST_ID, ONE_VARIANT, VARIANTS, Sizes
 from unpooled.methods import question_in_words
 from unpooled.methods.phenotypes import required
 from unpooled.methods.purpose import Purpose
@@ -272,8 +272,8 @@ class VariantMethod(Method):
         """
         if plan.chunk_size:
             return plan.chunk_size
-        one, by_one = {VARIANTS: 1, AUTOSOMAL: 1, LISTED: 1}, replace(plan, chunk_size=1)
-        each = max(_variant_bytes(kind, by_one, one) for kind in asks)
+        by_one = replace(plan, chunk_size=1)
+        each = max(_variant_bytes(kind, by_one, ONE_VARIANT) for kind in asks)
         return max(FEWEST_IN_A_CHUNK, SHARE_BYTES // each)
 
     def ready(self, cohorts: Sequence[Any], panel: Panel, plan: Plan) -> Sequence[Any]:

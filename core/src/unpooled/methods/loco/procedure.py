@@ -16,7 +16,14 @@ from unpooled.asking.question import Arrays, Question
 from unpooled.errors import Refuse
 from unpooled.kernels.fixed_order import pairs, product, solve_positive, square, total
 from unpooled.methods.loco import questions
-from unpooled.methods.loco.questions import SHARES, STACKED_SHARES, Residual, SumColumns
+from unpooled.methods.loco.questions import (
+    OTHERS_A_COLUMN,
+    PEOPLE_A_COLUMN,
+    SHARES,
+    STACKED_SHARES,
+    Residual,
+    SumColumns,
+)
 from unpooled.methods.loco.views import (
     BeforePredictions,
     OfChromosome,
@@ -29,6 +36,7 @@ from unpooled.methods.regression.floors import CountInside, find_few
 from unpooled.methods.regression.pool import Census, Pool, count_people
 from unpooled.methods.shared import filters
 from unpooled.methods.shared.chunks import ByVariant, Chunk, autosomal_chunks, autosome
+from unpooled.methods.shared.far_out import refuse_far_out
 from unpooled.methods.shared.genotype_counts import is_carried
 from unpooled.methods.shared.genotype_table import GenotypeTable
 from unpooled.methods.shared.groups import CASE, COMPLETE
@@ -40,9 +48,6 @@ from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 
 LEAST_FREQUENCY = 0.01
 """Frequency of the rarer allele from which a variant predicts, as regenie's guide has it."""
-PEOPLE_A_COLUMN, OTHERS_A_COLUMN = 10, 5
-"""Smallest number of people in the pool for each variant of a block, and for each of the blocks' predictions;
-and in the pool without any one cohort."""
 _VARIES = 1e-6
 """Share of a variant's squares that covariates must leave."""
 
@@ -52,7 +57,7 @@ FIT = "predictions"
 
 def kinds_of(asks: Sequence[type[Question]]) -> tuple[type[Question], ...]:
     """All kinds of questions of a study with predictions, from those of its method, in their order."""
-    before = (Census, Magnitude, Mean, Spread, CountInside, *questions.ASKS)
+    before = (Census, questions.CountPeople, Magnitude, Mean, Spread, CountInside, *questions.ASKS)
     return (
         *(on_view(kind, BeforePredictions) for kind in before),
         *(on_view(kind, OfChromosome) for kind in asks),
@@ -66,7 +71,8 @@ def predict_first(study: Study, name: str, arguments: bytes) -> Asks[None]:
     (stored,) = yield Each([before_predictions(study, *call.stored)])
     yield call.procedure.value(study, stored).rows()
     codes = {autosome(code, study.plan) for code in np.unique(study.panel.chromosome[:]).tolist()}
-    yield Each(of_chromosome(study, code, k == 0, name, arguments) for k, code in enumerate(sorted(codes)))
+    ordered = sorted(codes, key=lambda code: (code == 0, code))  # of the autosomes more is asked
+    yield Each(of_chromosome(study, code, k == 0, name, arguments) for k, code in enumerate(ordered))
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +102,9 @@ def predict(study: Study) -> Asks[Predicted]:
         (yield Each(count_chunk(study, chunk, pool) for chunk in autosomal_chunks(study)))
     )
     codes = study.panel.chromosome[found.variants]
-    blocks = _blocks(codes, room, study.plan)
+    blocks = _blocks(codes, room)
+    if not study.plan.alone:
+        yield from _refuse_far_out(study, found.some(np.concatenate(blocks)))
     known = yield Each(
         predict_by_block(study, found.some(places), base, sum(map(len, blocks)), number)
         for number, places in enumerate(blocks)
@@ -176,7 +184,7 @@ def count_chunk(study: Study, chunk: Chunk, pool: Pool) -> Asks[Candidates]:
     return Candidates((chunk.start + some).astype(np.uint32), (2 * two + one)[some] / np.maximum(called, 1))
 
 
-def _blocks(codes: np.ndarray, room: int, plan: Plan) -> list[np.ndarray]:
+def _blocks(codes: np.ndarray, room: int) -> list[np.ndarray]:
     """Cut variants, of these chromosomes, into blocks of neighbours: their places, int64 each.
 
     Each chromosome has a block or more, and all together no more predictions than there is room for. Of more
@@ -205,6 +213,15 @@ def _blocks(codes: np.ndarray, room: int, plan: Plan) -> list[np.ndarray]:
         step += 1
     thinned = [places[::step] for places in of_each]
     return [part for places in thinned for part in np.array_split(places, -(-len(places) // size))]
+
+
+def _refuse_far_out(study: Study, chosen: Candidates) -> Asks[None]:
+    """Refuse a pool of which few people could outweigh all others in the predictions."""
+    kept = np.zeros(int(chosen.variants[-1]) + 1, bool)
+    kept[chosen.variants] = True
+    scale = 1 / np.sqrt(chosen.mean * (1 - chosen.mean / 2))
+    squares = np.ones(len(scale))  # about: of variants in Hardy-Weinberg equilibrium
+    yield from refuse_far_out(study, kept, chosen.mean, scale, squares, questions.CountFarOut)
 
 
 @procedure("loco/block")

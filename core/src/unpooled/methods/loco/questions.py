@@ -25,13 +25,13 @@ from typing import ClassVar, cast
 import numpy as np
 
 from unpooled.asking.cohort import Cohort, Extended, dosages_of
-from unpooled.asking.question import Arrays, Count, Foreseen, Question, Real, UnderPlan
+from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question, Real, UnderPlan
 from unpooled.asking.sizes import Sizes
 from unpooled.kernels import pairs as kernel
 from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.kernels.fixed_order import pairs, square
 from unpooled.methods.loco.views import PREDICTIONS
-from unpooled.methods.shared import genotype_counts
+from unpooled.methods.shared import far_out, genotype_counts
 from unpooled.methods.shared.chunks import DIPLOID, Chunk, foreseen_autosomal
 from unpooled.methods.shared.groups import COMPLETE, Group, complete
 from unpooled.methods.shared.kept_autosomes import times_genotypes
@@ -45,7 +45,10 @@ SHARES = (0.01, 0.25, 0.5, 0.75, 0.99)
 """Shares of variance, as in regenie: each block predicts once with the penalty of each."""
 STACKED_SHARES = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 """Shares of which the predictions of the blocks are combined by the best."""
-_BLOCKS_AT_MOST = int(RUNGS[-1]) // len(SHARES)
+PEOPLE_A_COLUMN, OTHERS_A_COLUMN = 10, 5
+"""Smallest number of people in the pool for each variant of a block, and for each of the blocks' predictions;
+and in the pool without any one cohort."""
+MOST_BLOCKS = int(RUNGS[-1]) // OTHERS_A_COLUMN // len(SHARES)
 
 _PEOPLE_AT_ONCE = 1 << 13
 """People whose genotypes of a block are in memory as numbers: 32 MB."""
@@ -173,6 +176,13 @@ class _OfBlock(UnderPlan):
 
 
 @dataclass(frozen=True, eq=False)
+class CountFarOut(far_out.CountFarOut, name="loco/far-out"):
+    """Counts the people who could outweigh all others in predictions."""
+
+    asked_if: ClassVar[Condition] = lambda plan: True
+
+
+@dataclass(frozen=True, eq=False)
 class SumBlock(_OfBlock, name="loco/block", title="Sum the genotypes of a block", ring_bits=64):
     """Sums of products of the genotypes of a block with one another, and with covariates and phenotype."""
 
@@ -247,7 +257,7 @@ class PredictByBlock(_OfBlock, name="loco/predict", title="Predict by a block", 
             "how far the predictions of a block vary in the pool",
         ),
     )
-    each: ClassVar[dict[str, str]] = {"penalties": "penalty"}
+    each: ClassVar[dict[str, str]] = {"penalties": "trial"}
 
     variants: np.ndarray
     mean: np.ndarray
@@ -300,7 +310,7 @@ class PredictByBlock(_OfBlock, name="loco/predict", title="Predict by a block", 
         return np.asarray(found * columns[:, :1])
 
     def local(self, cohort: Cohort) -> Arrays:
-        found = derived(cohort)[self.derived_as]
+        found = derived(cohort)[name_of_block(self.block)]
         return {"sums": np.stack([found.sum(axis=0), np.einsum("np,np->p", found, found)], axis=1)}
 
 
@@ -348,8 +358,10 @@ def _foreseen_blocks(plan: Plan, sizes: Sizes | None, of_size: Callable[[int], Q
     chunks = foreseen_autosomal(plan, sizes)
     if chunks is None:
         return None
-    m = min(MOST_VARIANTS, sum(chunk.variants for chunk in chunks))
-    return Foreseen([of_size(m)], rounds=_BLOCKS_AT_MOST, exact=False)
+    variants = sum(chunk.variants for chunk in chunks)
+    rounds = min(MOST_BLOCKS, variants)
+    usual = min(rounds, plan.autosomes + variants // MOST_VARIANTS)
+    return Foreseen([of_size(min(MOST_VARIANTS, variants))], rounds, exact=False, usual_rounds=usual)
 
 
 class _OfPredictions(UnderPlan):
@@ -366,8 +378,12 @@ class _OfPredictions(UnderPlan):
         return len(self.mean)
 
     @property
-    def uses(self) -> tuple[str, ...]:
+    def _blocks(self) -> tuple[str, ...]:
         return tuple(name_of_block(block) for block in range(self.count // len(SHARES)))
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        return self._blocks
 
     @property
     def people(self) -> int:
@@ -377,7 +393,7 @@ class _OfPredictions(UnderPlan):
         """The predictions, float64 (n, w), and the phenotype's residual, (n,)."""
         columns, y = self.residual.of(cohort)
         kept = derived(cohort)
-        w = np.concatenate([kept[name] for name in self.uses], axis=1)
+        w = np.concatenate([kept[name] for name in self._blocks], axis=1)
         return np.asarray((w - self.mean) * self.scale * columns[:, :1]), y
 
     @classmethod
@@ -412,8 +428,12 @@ class SumPredictions(_OfPredictions, name="loco/stack", title="Sum the predictio
     residual: Residual
 
     @classmethod
-    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        most = np.zeros(_BLOCKS_AT_MOST * len(SHARES))
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        chunks = foreseen_autosomal(plan, sizes)
+        if chunks is None:
+            return None
+        blocks = min(MOST_BLOCKS, sum(chunk.variants for chunk in chunks))
+        most = np.zeros(blocks * len(SHARES))
         return Foreseen([cls(plan, most, most, cls.none(plan))], exact=False)
 
     @property
@@ -451,7 +471,7 @@ class SumErrors(_OfStack, name="loco/errors", title="Test the predictions", ring
             "how well the pool predicts people that were left out",
         ),
     )
-    each: ClassVar[dict[str, str]] = {"penalties": "penalty"}
+    each: ClassVar[dict[str, str]] = {"penalties": "trial"}
 
     mean: np.ndarray
     scale: np.ndarray
@@ -543,13 +563,13 @@ class KeepPredictions(_OfStack, name="loco/keep", title="Keep the people's predi
 
 
 ASKS: tuple[type[Question], ...] = (
-    CountPeople,
     SumColumns,
     CountGenotypes,
+    CountFarOut,
     SumBlock,
     PredictByBlock,
     SumPredictions,
     SumErrors,
     KeepPredictions,
 )
-"""Questions of a whole-genome regression itself, in this order."""
+"""Questions of a whole-genome regression once the people are known, in this order."""

@@ -13,7 +13,7 @@ from unpooled.asking.cohort import Cohort, Extended
 from unpooled.asking.made_kinds import Made
 from unpooled.asking.procedure import PROCEDURES, Asks, Rows, Study, on_a_view, procedure
 from unpooled.asking.question import Arrays, Foreseen, Question, Sent
-from unpooled.asking.sizes import Sizes
+from unpooled.asking.sizes import ONE_VARIANT, Sizes
 from unpooled.methods.shared.summary import POOL
 from unpooled.plan.common_options import LOCO
 from unpooled.plan.plan import Plan
@@ -59,21 +59,23 @@ class OfChromosome(Made):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        """Foresee it as if all chromosomes were asked about at once, and once more for each."""
+        """Foresee it once for each chromosome; or of all variants, with chunks that end where these do."""
         found = super().foreseen(plan, sizes)
         if found is None:
             return None
-        return replace(
-            found, rounds=found.rounds * (plan.autosomes + 1), usual_rounds=found.rounds, exact=False
-        )
+        if super().foreseen(plan, None) is None:
+            end = super().foreseen(plan, ONE_VARIANT)
+            ends = [question for question in end.questions for _ in range(plan.autosomes)] if end else []
+            return replace(found, questions=[*found.questions, *ends], exact=False)
+        return replace(found, rounds=found.rounds * (plan.autosomes + 1), exact=False)
 
-    def _view(self, cohort: Cohort) -> Cohort:
+    def _with_prediction(self, cohort: Cohort) -> Cohort:
         extended = cast(Extended, cohort)
         column = extended.derived[PREDICTIONS][:, self.without, None]
         return replace(extended, samples=cohort.samples.with_covariates(column))
 
     def local(self, cohort: Cohort) -> Arrays:
-        return super().local(self._view(cohort))
+        return super().local(self._with_prediction(cohort))
 
 
 View = type[BeforePredictions] | type[OfChromosome]

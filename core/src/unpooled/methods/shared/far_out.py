@@ -7,6 +7,7 @@ is that person, and its loadings are that person's genotypes, as are projections
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from unpooled.asking.cohort import Cohort
 from unpooled.asking.procedure import Asks, Study
-from unpooled.asking.question import Arrays, Condition, Count, Foreseen
+from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import Refuse
 from unpooled.kernels.fixed_order import total
@@ -31,22 +32,27 @@ _SPREADS = 4
 # Where genotypes x are independent, a person's sum of their squares is off the mean by about √Σx⁴ at most: by
 # much if variants are few, or alleles rare.
 def refuse_far_out(
-    study: Study, kept: np.ndarray, mean: np.ndarray, scale: np.ndarray, squares: np.ndarray
+    study: Study,
+    kept: np.ndarray,
+    mean: np.ndarray,
+    scale: np.ndarray,
+    squares: np.ndarray,
+    kind: Callable[[np.ndarray, np.ndarray, np.ndarray, float], Question] | None = None,
 ) -> Asks[None]:
     """Refuse a pool of which few people have genotypes so far out that a component could be theirs.
 
     A genotype is (copies - mean) x scale of a variant that is `kept`; `squares`, float64 (m,), is the mean of
-    its square.
+    its square. The question is of this `kind`, or `CountFarOut`.
     """
     largest = np.maximum(mean, 2 - mean) * scale
     middle, spread = float(total(squares)), math.sqrt(float(total(squares * largest * largest)))
-    counted = yield CountFarOut(kept, mean, scale, middle + max(middle, _SPREADS * spread))
+    counted = yield (kind or CountFarOut)(kept, mean, scale, middle + max(middle, _SPREADS * spread))
     if is_few_without_any(study.plan, counted["people"], counted["capped"]).any():
         raise Refuse(
             MAF.name,
             f"fewer than {FEWEST_AT_A_LEVEL} people of the pool, or of the pool without one of the cohorts, "
-            "have genotypes so far from all others' that a component could be theirs, and sums would tell "
-            "them",
+            "have genotypes so far from all others' that a component or a prediction could be theirs, and "
+            "sums would tell them",
             "Have each cohort find them by the components of its own people, and leave them out; or raise "
             "the lowest minor allele frequency. If the study is about far fewer variants than the cohorts "
             "have, ask who left them out.",
