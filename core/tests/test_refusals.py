@@ -23,6 +23,7 @@ from unpooled.methods.components.procedure import refuse_unsettled
 from unpooled.methods.learning.design import MOST_COLUMNS
 from unpooled.methods.learning.floors import join_folds, of_missing
 from unpooled.methods.learning.wide import refuse_zero
+from unpooled.methods.loco.procedure import _blocks as blocks
 from unpooled.methods.regression.counts import CountGenotypes
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
 from unpooled.methods.tables.encoding.dictionary import refuse_many
@@ -232,6 +233,13 @@ REFUSALS: dict[str, tuple[str, str, Callable[..., None], tuple[Any, ...], dict[s
     "a condition that filters leave out": (
         "condition", "the variant v2 does not pass", study,
         ("linear", A), {"condition": ("v2",), "maf": 0.49},
+    ),
+    "predictions from one chromosome": (
+        "loco", "fewer than two chromosomes have a variant", study, ("linear", A), {"loco": True},
+    ),
+    "predictions of few people": (
+        "loco", "predictions from 22 chromosomes take 1,100 people, and 550 without any one cohort", blocks,
+        (np.arange(1, 23), 109), {},
     ),
     "hidden by masks": (
         "masking", "Gaussian masks", study, ("linear", A, B + 1.7e9), {"masking": "gaussian"},

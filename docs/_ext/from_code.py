@@ -30,6 +30,7 @@ from unpooled.described.parties import what_parties_get
 from unpooled.methods import ALGORITHMS
 from unpooled.methods.algorithm import Method
 from unpooled.methods.components.questions import KeepScores
+from unpooled.methods.loco.procedure import BEFORE
 from unpooled.methods.phenotypes import CountApart
 from unpooled.methods.presence import Presence
 from unpooled.methods.purpose import Purpose
@@ -43,6 +44,7 @@ QUESTIONS: dict[str, tuple[type[Question], ...]] = {
     "panel": (Presence,),
     "phenotypes": (CountApart,),
     "components": (*ALGORITHMS["pca"].asks, KeepScores),
+    "predictions": BEFORE,
     **{name: algorithm.asks for name, algorithm in ALGORITHMS.items()},
 }
 

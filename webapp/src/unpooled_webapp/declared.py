@@ -47,6 +47,7 @@ from unpooled.plan.common_options import (
     CONDITION,
     ENCRYPTED,
     EXACT,
+    LOCO,
     MISSING,
     OPENS,
     SUMS,
@@ -243,7 +244,7 @@ def _example_values(
             yield option.name, 2
         elif option is REGION:
             yield option.name, "1:1-1000000"
-        elif option is FREQUENCY_FLAGS and masking == "modular":
+        elif option in (FREQUENCY_FLAGS, LOCO) and masking == "modular":
             yield option.name, True
 
 

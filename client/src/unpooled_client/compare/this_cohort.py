@@ -168,6 +168,7 @@ def _plan(plan: Plan, columns: list[int], pool: Pool) -> Plan:
     asked |= {
         "condition": (),
         "components": 0,  # they are columns here, as any other
+        "loco": False,  # nor can one cohort predict as all can
         "covariates": tuple(Covariate(names[k]) for k in columns),
         "beta": not pool.odds,  # a report may have betas where the plan has not
         "hide_covar": True,

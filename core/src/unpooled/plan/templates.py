@@ -59,6 +59,18 @@ ADJUSTED: Mapping[Option[Any], Any] = {
 """Components against confounding by ancestry, and one row in the report for each variant."""
 
 
+def with_predictions(test: str) -> Template:
+    """The usual regression of people who are related; `test` is its name in a plan."""
+    return Template(
+        f"{test}-relatives",
+        f"{test.capitalize()}, relatives",
+        "Families, or cohorts of different ancestries: each phenotype is predicted from the other "
+        "chromosomes. Usual filters, and confidence limits. Add age, sex and whatever else you adjust for.",
+        {options.LOCO: True, **QUALITY, options.CI: 0.95, options.HIDE_COVAR: True},
+        files=("assoc", "glm"),
+    )
+
+
 def with_components(test: str) -> Template:
     """The usual regression, adjusted for ancestry; `test` is its name in a plan."""
     return Template(

@@ -55,11 +55,14 @@ FIT = "predictions"
 """The result table of the first step: one row."""
 
 
+BEFORE = (Census, questions.CountPeople, Magnitude, Mean, Spread, CountInside, *questions.ASKS)
+"""Kinds of questions that are asked before there are predictions, in their order."""
+
+
 def kinds_of(asks: Sequence[type[Question]]) -> tuple[type[Question], ...]:
     """All kinds of questions of a study with predictions, from those of its method, in their order."""
-    before = (Census, questions.CountPeople, Magnitude, Mean, Spread, CountInside, *questions.ASKS)
     return (
-        *(on_view(kind, BeforePredictions) for kind in before),
+        *(on_view(kind, BeforePredictions) for kind in BEFORE),
         *(on_view(kind, OfChromosome) for kind in asks),
     )
 

@@ -25,7 +25,7 @@ from unpooled.plan.common_options import REGRESSION
 from unpooled.plan.options import Option
 from unpooled.plan.plan import Plan
 from unpooled.plan.result_files import META
-from unpooled.plan.templates import with_components
+from unpooled.plan.templates import with_components, with_predictions
 
 _ABOUT_META = AboutFile(
     "Heterogeneity across cohorts",
@@ -77,7 +77,7 @@ def regression(
             FAR_FREQUENCIES,
             CLUMPS,
         ),
-        templates=(with_components(name),),
+        templates=(with_components(name), with_predictions(name)),
         rules=lambda plan: genotype_model.names_problem(plan) | rule(plan),
         cost=cost,
         file_name=file_name,
