@@ -15,8 +15,17 @@ from test_book import PANEL, terms_of
 
 from unpooled.asking import question as questions
 from unpooled.asking.cohort import ArrayCohort, Samples
+from unpooled.errors import ProtocolError
 from unpooled.methods.components.krylov import Directions
 from unpooled.methods.components.questions import KeepScores, Multiply
+from unpooled.methods.loco.questions import (
+    SHARES,
+    PredictByBlock,
+    Residual,
+    SumColumns,
+    SumPredictions,
+)
+from unpooled.plan.plan import NO_KEY, Covariate, Plan
 from unpooled.protocol.invitation import Invitation
 from unpooled_client.data.options import DataOptions
 from unpooled_client.state.fingerprint import Fingerprint
@@ -26,6 +35,8 @@ from unpooled_client.study.book import Book
 from unpooled_client.study.deriving import Deriving, derived_in
 from unpooled_client.study.session import Session
 from unpooled_client.study.trust import Distrust
+
+PLAN = Plan("linear", "y", 3, NO_KEY, trait="quantitative", covariates=(Covariate("c"),), files=("assoc",))
 
 
 def cohort_of(people: int) -> ArrayCohort:
@@ -62,6 +73,39 @@ def test_scores_outlast_the_program_and_belong_to_one_seed(tmp_path: Path) -> No
     found = derived_in(folder)
     assert found is not None and (found == again[:, 1:]).all()
     assert folder.derived.stat().st_mode & 0o077 == 0
+
+
+def test_predictions_outlast_the_program_and_are_no_covariates(tmp_path: Path) -> None:
+    folder, cohort = StateFolder(tmp_path / "state"), cohort_of(30)
+    folder.path.mkdir()
+    design = SumColumns(PLAN, 28, np.zeros(2), np.zeros(2, np.int64))
+    residual = Residual(design, np.zeros(2), 1.0)
+    variants, none = np.arange(5, dtype=np.uint32), np.ones(5)
+    about = (
+        variants,
+        none,
+        np.zeros((2, 5)),
+        none,
+        1000 * np.eye(5)[np.triu_indices(5)],
+        none,
+        np.ones(len(SHARES)),
+    )
+    blocks = [PredictByBlock(PLAN, *about, np.ones(len(SHARES)), residual, number) for number in range(2)]
+    stack = SumPredictions(PLAN, np.zeros(2 * len(SHARES)), np.ones(2 * len(SHARES)), residual)
+
+    deriving = Deriving(folder, b"seed")
+    sums = [questions.answer(block, deriving.extended(cohort, block))["sums"] for block in blocks]
+    again = Deriving(folder, b"seed").extended(cohort, stack)
+    assert again.samples.covariates is cohort.samples.covariates
+    w, _ = stack.values(again)
+    np.testing.assert_allclose(w.sum(axis=0), np.concatenate(sums)[:, 0], rtol=1e-12)
+    assert {path.name for path in folder.path.iterdir()} == {
+        "derived-predictions%200",
+        "derived-predictions%201",
+    }
+    assert all(path.stat().st_mode & 0o077 == 0 for path in folder.path.iterdir())
+    with pytest.raises(ProtocolError, match="keeps no predictions 0 of the study"):
+        stack.values(Deriving(folder, b"another").extended(cohort, stack))
 
 
 def test_a_question_that_the_book_refuses_leaves_what_was_derived(tmp_path: Path, scripted: Scripted) -> None:

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from unpooled.errors import ProtocolError
 from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.plan.categories import Words
 
@@ -145,6 +146,14 @@ class Extended(WithSamples):
     def with_derived(self, name: str, columns: np.ndarray) -> Extended:
         """The cohort with this, too."""
         return self.of(self.cohort, {**self.derived, name: columns})
+
+
+def derived(cohort: Cohort, name: str) -> np.ndarray:
+    """What a cohort has derived under this name, float64 (n, k); ProtocolError if it has not."""
+    known = cohort.derived if isinstance(cohort, Extended) else {}
+    if name not in known:
+        raise ProtocolError(f"this cohort keeps no {name} of the study, which earlier questions were to make")
+    return known[name]
 
 
 class Table(Protocol):

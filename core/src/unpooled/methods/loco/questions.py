@@ -20,11 +20,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar, cast
+from typing import ClassVar
 
 import numpy as np
 
-from unpooled.asking.cohort import Cohort, Extended, dosages_of
+from unpooled.asking.cohort import Cohort, derived, dosages_of
 from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question, Real, UnderPlan
 from unpooled.asking.sizes import Sizes
 from unpooled.kernels import pairs as kernel
@@ -310,7 +310,7 @@ class PredictByBlock(_OfBlock, name="loco/predict", title="Predict by a block", 
         return np.asarray(found * columns[:, :1])
 
     def local(self, cohort: Cohort) -> Arrays:
-        found = derived(cohort)[name_of_block(self.block)]
+        found = derived(cohort, name_of_block(self.block))
         return {"sums": np.stack([found.sum(axis=0), np.einsum("np,np->p", found, found)], axis=1)}
 
 
@@ -321,11 +321,6 @@ _MOST_OF_ONE = 64
 def name_of_block(block: int) -> str:
     """The name under which a cohort keeps the predictions of a block."""
     return f"{PREDICTIONS} {block}"
-
-
-def derived(cohort: Cohort) -> dict[str, np.ndarray]:
-    """Return what a cohort has derived, by name."""
-    return cast(dict[str, np.ndarray], cast(Extended, cohort).derived)
 
 
 def _slices(people: int) -> Iterator[slice]:
@@ -392,8 +387,7 @@ class _OfPredictions(UnderPlan):
     def values(self, cohort: Cohort) -> tuple[np.ndarray, np.ndarray]:
         """The predictions, float64 (n, w), and the phenotype's residual, (n,)."""
         columns, y = self.residual.of(cohort)
-        kept = derived(cohort)
-        w = np.concatenate([kept[name] for name in self._blocks], axis=1)
+        w = np.concatenate([derived(cohort, name) for name in self._blocks], axis=1)
         return np.asarray((w - self.mean) * self.scale * columns[:, :1]), y
 
     @classmethod
@@ -558,7 +552,7 @@ class KeepPredictions(_OfStack, name="loco/keep", title="Keep the people's predi
         return found
 
     def local(self, cohort: Cohort) -> Arrays:
-        found = derived(cohort)[PREDICTIONS]
+        found = derived(cohort, PREDICTIONS)
         return {"squares": np.einsum("nk,nk->k", found, found)}
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, cast
 
-from unpooled.asking.cohort import Cohort, Extended
+from unpooled.asking.cohort import Cohort, derived
 from unpooled.asking.made_kinds import Made
 from unpooled.asking.procedure import PROCEDURES, Asks, Rows, Study, on_a_view, procedure
 from unpooled.asking.question import Arrays, Foreseen, Question, Sent
@@ -70,9 +70,8 @@ class OfChromosome(Made):
         return replace(found, rounds=found.rounds * (plan.autosomes + 1), exact=False)
 
     def _with_prediction(self, cohort: Cohort) -> Cohort:
-        extended = cast(Extended, cohort)
-        column = extended.derived[PREDICTIONS][:, self.without, None]
-        return replace(extended, samples=cohort.samples.with_covariates(column))
+        column = derived(cohort, PREDICTIONS)[:, self.without, None]
+        return cast(Cohort, replace(cast(Any, cohort), samples=cohort.samples.with_covariates(column)))
 
     def local(self, cohort: Cohort) -> Arrays:
         return super().local(self._with_prediction(cohort))
