@@ -81,16 +81,9 @@ def test_predictions_outlast_the_program_and_are_no_covariates(tmp_path: Path) -
     design = SumColumns(PLAN, 28, np.zeros(2), np.zeros(2, np.int64))
     residual = Residual(design, np.zeros(2), 1.0)
     variants, none = np.arange(5, dtype=np.uint32), np.ones(5)
-    about = (
-        variants,
-        none,
-        np.zeros((2, 5)),
-        none,
-        1000 * np.eye(5)[np.triu_indices(5)],
-        none,
-        np.ones(len(SHARES)),
-    )
-    blocks = [PredictByBlock(PLAN, *about, np.ones(len(SHARES)), residual, number) for number in range(2)]
+    products = 1000 * np.eye(5)[np.triu_indices(5)]
+    about = variants, none, np.zeros((2, 5)), none, products, none, np.ones(len(SHARES)), residual
+    blocks = [PredictByBlock(PLAN, *about, number) for number in range(2)]
     stack = SumPredictions(PLAN, np.zeros(2 * len(SHARES)), np.ones(2 * len(SHARES)), residual)
 
     deriving = Deriving(folder, b"seed")

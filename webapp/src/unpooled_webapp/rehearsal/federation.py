@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import signal
 import sys
 import tempfile
@@ -104,6 +105,8 @@ def platform(home: Path, screen: Screen, plan: Mapping[str, Any], port: int = 0)
     if with_compensator:
         arguments.append("--with-compensator")
     given = {"UNPOOLED_ADMIN_PASSWORD": password, "UNPOOLED_READY_FOR": test}
+    # All parties share this machine: BLAS threads of several would wait for one another, and spin.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     log = home / "platform.log"
     of_compensator = starting.COMPENSATOR if with_compensator else ()
     loaded = [*starting.PLATFORM, *of_compensator, *starting.CLIENT, *starting.methods_like(test)]
