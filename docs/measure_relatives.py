@@ -4,9 +4,9 @@
 
 Writes docs/measured/relatives.md and docs/measured/relatives-gemma.md. People are generated in five ways, and
 dealt to three cohorts whatever their families. A trait has 200 causes on chromosomes 1 to 11, and one on each
-of 12 to 22. All variants of these away from the cause are tested, for twenty traits: by the regression alone,
-with ten principal components, and with predictions. GEMMA's mixed model has the relationship matrix of
-chromosomes 1 to 11, on which no variant lies that is compared.
+of 12 to 22. All variants of these away from the cause are tested, for sixteen traits: by the regression
+alone, with two principal components, with predictions, and with both. GEMMA's mixed model has the
+relationship matrix of chromosomes 1 to 11, on which no variant lies that is compared.
 """
 
 from __future__ import annotations
@@ -31,8 +31,15 @@ from unpooled.run import run
 WRITES = (measuring.Table("relatives"), measuring.Table("relatives-gemma", apart=0.01))
 CHROMOSOMES, CAUSAL = 22, 11
 HERITABILITY, CAUSES, PLANTED = 0.5, 200, 0.004
-COMPONENTS = 10
+COMPONENTS = 2
 LEVELS = (0.05, 0.01, 1e-3, 1e-4)
+WAYS = {
+    "alone": (False, False),
+    "components": (True, False),
+    "predictions": (False, True),
+    "both": (True, True),
+}
+"""Whether components are covariates, and whether predictions are."""
 
 Copies = np.ndarray
 """int8 (m, n)"""
@@ -135,7 +142,7 @@ class Pool:
         return (value > np.quantile(value, 0.8)).astype(float) if few else value
 
     def components(self) -> np.ndarray:
-        """The first ten, as plink2's --pca has them: float64 (n, 10)."""
+        """The first, as plink2's --pca has them: float64 (n, 2)."""
         p = self.copies.mean(axis=1) / 2
         x = (self.copies - 2 * p[:, None]) / np.sqrt(2 * p * (1 - p))[:, None]
         _, vectors = np.linalg.eigh(x.T @ x)
@@ -204,10 +211,16 @@ def gemma(pool: Pool, value: np.ndarray, folder: Path) -> np.ndarray:
 
 def main() -> None:
     arguments = measuring.parser(__doc__).parse_args()
-    people, each, times = (1200, 30, 1) if arguments.small else (3000, 100, 20)
-    heads = ["People", "Trait", "λ alone", "with components", "with predictions", "false at 0.05 / expected"]
-    heads += [*map(str, LEVELS[1:-1]), "0.0001", "χ² of a cause, components", "predictions"]
-    table = [f"| {' | '.join(heads)} |", "|" + " --- |" * 2 + " ---: |" * 9]
+    people, each, times = (1200, 30, 1) if arguments.small else (3000, 100, 16)
+    heads = [
+        "People",
+        "Trait",
+        *(f"λ {name}" for name in WAYS),
+        "false at 0.05",
+        *map(str, LEVELS[1:-1]),
+        "0.0001",
+    ]
+    table = [f"| {' | '.join(heads)} | χ² components | χ² both |", "|" + " --- |" * 2 + " ---: |" * 10]
     beside = ["| People | r with GEMMA | λ GEMMA | λ predictions |", "| --- |" + " ---: |" * 3]
     for number, (title, kind) in enumerate(kinds()):
         random = np.random.default_rng(number)
@@ -217,27 +230,28 @@ def main() -> None:
         # Neighbours of a cause go with it.
         near = np.convolve(pool.is_cause, np.ones(21), "same") > 0
         for few in (False, True):
-            found: dict[str, list[np.ndarray]] = {"alone": [], "components": [], "loco": []}
+            found: dict[str, list[np.ndarray]] = {name: [] for name in WAYS}
             for k in range(times):
                 value = pool.values(random, few=few)
-                for name, columns in (("alone", none), ("components", components), ("loco", none)):
-                    found[name].append(tested(pool, value, columns, few=few, loco=name == "loco"))
+                for name, (with_components, loco) in WAYS.items():
+                    columns = components if with_components else none
+                    found[name].append(tested(pool, value, columns, few=few, loco=loco))
                 if not few and k == 0 and shutil.which("gemma"):
                     with tempfile.TemporaryDirectory() as folder:
                         theirs = gemma(pool, value, Path(folder))
-                    both = ~np.isnan(theirs) & ~np.isnan(found["loco"][0])
-                    r = np.corrcoef(theirs[both], found["loco"][0][both])[0, 1]
-                    own = inflation(found["loco"][0][both])
+                    both = ~np.isnan(theirs) & ~np.isnan(found["predictions"][0])
+                    r = np.corrcoef(theirs[both], found["predictions"][0][both])[0, 1]
+                    own = inflation(found["predictions"][0][both])
                     beside.append(f"| {title} | {r:.3f} | {inflation(theirs[both]):.2f} | {own:.2f} |")
             none_near = null & ~near
             of_null = {name: np.concatenate([p[none_near] for p in each]) for name, each in found.items()}
             of_cause = {
                 name: np.concatenate([p[pool.is_cause] for p in each]) for name, each in found.items()
             }
-            wrong = [np.nanmean(of_null["loco"] > -np.log10(level)) / level for level in LEVELS]
+            wrong = [np.nanmean(of_null["both"] > -np.log10(level)) / level for level in LEVELS]
             lambdas = " | ".join(f"{inflation(of_null[name]):.2f}" for name in found)
             means = " | ".join(
-                f"{np.nanmean(chi_square(of_cause[name])):.1f}" for name in ("components", "loco")
+                f"{np.nanmean(chi_square(of_cause[name])):.1f}" for name in ("components", "both")
             )
             trait = "cases, one in five" if few else "a quantity"
             line = (

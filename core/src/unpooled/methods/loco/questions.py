@@ -33,9 +33,9 @@ from unpooled.kernels.fixed_order import pairs, square
 from unpooled.methods.loco.views import PREDICTIONS
 from unpooled.methods.shared import far_out, genotype_counts
 from unpooled.methods.shared.chunks import DIPLOID, Chunk, foreseen_autosomal
+from unpooled.methods.shared.column_products import OfColumnProducts
 from unpooled.methods.shared.groups import COMPLETE, Group, complete
 from unpooled.methods.shared.kept_autosomes import times_genotypes
-from unpooled.methods.shared.standardise import standardised
 from unpooled.methods.shared.without_any import ON_RUNGS, RUNGS, on_rungs
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 
@@ -84,7 +84,7 @@ class CountGenotypes(genotype_counts.CountCarried, name="loco/genotypes"):
 
 
 @dataclass(frozen=True, eq=False)
-class SumColumns(UnderPlan, name="loco/columns", title="Sum covariates and phenotype", ring_bits=128):
+class SumColumns(OfColumnProducts, name="loco/columns"):
     """Sums of the products of one, the standardised covariates and the phenotype."""
 
     sends: ClassVar[tuple[Real, ...]] = (
@@ -96,41 +96,6 @@ class SumColumns(UnderPlan, name="loco/columns", title="Sum covariates and pheno
             "how covariates and phenotype are associated in the pool",
         ),
     )
-    each: ClassVar[dict[str, str]] = {"pairs": "pair of columns"}
-
-    people: int
-    centre: np.ndarray
-    """float64 (columns,), the phenotype last"""
-    exponent: np.ndarray
-    """int64 (columns,)"""
-
-    @classmethod
-    def none(cls, plan: Plan) -> SumColumns:
-        """Build a question about no people, as wide as the plan's columns are."""
-        columns = len(plan.covariate_columns) + 1
-        return cls(plan, 1, np.zeros(columns), np.zeros(columns, np.int64))
-
-    @classmethod
-    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        return Foreseen([cls.none(plan)])
-
-    @property
-    def width(self) -> int:
-        """One, covariates and phenotype."""
-        return len(self.centre) + 1
-
-    @property
-    def pairs(self) -> int:
-        return self.width * (self.width + 1) // 2
-
-    @property
-    def bound(self) -> int:
-        return 2 * self.people  # a deviation is rounded
-
-    def values(self, cohort: Cohort) -> np.ndarray:
-        """One, covariates and phenotype of everyone: float64 (n, width)."""
-        inside = complete(cohort.samples)
-        return np.column_stack([inside, standardised(cohort.samples, self.centre, self.exponent)])
 
     def local(self, cohort: Cohort) -> Arrays:
         z, (i, j) = self.values(cohort), pairs(self.width)

@@ -17,7 +17,7 @@ from unpooled.methods.shared.beside_means import CountBeside
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
 from unpooled.methods.shared.groups import CASE, CONTROL, complete
 from unpooled.methods.shared.groups import members as members_of
-from unpooled.methods.shared.standardise import column_names, is_number, standardised
+from unpooled.methods.shared.standardise import column_names, is_number
 from unpooled.methods.shared.without_any import ON_RUNGS, capped, capped_count, on_rungs
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 from unpooled.protocol.masking import keystream
@@ -49,11 +49,6 @@ def groups(samples: Samples, key: bytes, one_in: int) -> list[np.ndarray]:
     left_out[np.argsort(np.frombuffer(stream, "<u8"), kind="stable")[::one_in]] = True
     inside = complete(samples)
     return [inside & ~left_out, inside & left_out]
-
-
-def columns_of(samples: Samples, centre: np.ndarray, exponent: np.ndarray) -> np.ndarray:
-    """One, the covariates and the phenotype, standardised: float64 (n, 2 + c); 0 of who lacks a value."""
-    return np.column_stack([complete(samples), standardised(samples, centre, exponent)])
 
 
 GROUPS = 2

@@ -22,9 +22,10 @@ import numpy as np
 from unpooled.asking.cohort import Cohort
 from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Real
 from unpooled.asking.sizes import Sizes
-from unpooled.methods.polygenic.counts import FITTED, GROUPS, OfDrawn, columns_of
+from unpooled.methods.polygenic.counts import FITTED, GROUPS, OfDrawn
 from unpooled.methods.polygenic.options import MOST_ROUNDS, SHARES, USUAL_SHARES
 from unpooled.methods.shared.chunks import Chunk, OfChunk, foreseen_autosomal, foreseen_of
+from unpooled.methods.shared.column_products import OfColumnProducts
 from unpooled.methods.shared.genotype_counts import carriers, counted_in
 from unpooled.methods.shared.kept_autosomes import OfKept, times_genotypes
 from unpooled.methods.shared.without_any import capped
@@ -35,7 +36,7 @@ _MOST_COPIES = 4
 
 
 @dataclass(frozen=True, eq=False)
-class SumColumns(OfDrawn, name="polygenic/columns", title="Sum covariates and phenotype", ring_bits=128):
+class SumColumns(OfDrawn, OfColumnProducts, name="polygenic/columns"):
     """Sums of the products of one, the standardised covariates and the phenotype."""
 
     sends: ClassVar[tuple[Real, ...]] = (
@@ -48,39 +49,6 @@ class SumColumns(OfDrawn, name="polygenic/columns", title="Sum covariates and ph
             "how covariates and phenotype are associated in the pool, in both groups of people",
         ),
     )
-    each: ClassVar[dict[str, str]] = {"pairs": "pair of columns"}
-
-    people: int
-    centre: np.ndarray
-    """float64 (columns,), the phenotype last"""
-    exponent: np.ndarray
-    """int64 (columns,)"""
-
-    @classmethod
-    def none(cls, plan: Plan) -> SumColumns:
-        """Build a question about no people, as wide as the plan's columns are."""
-        columns = len(plan.covariate_columns) + 1
-        return cls(plan, 1, np.zeros(columns), np.zeros(columns, np.int64))
-
-    @classmethod
-    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        return Foreseen([cls.none(plan)])
-
-    @property
-    def width(self) -> int:
-        """One, covariates and phenotype."""
-        return len(self.centre) + 1
-
-    @property
-    def pairs(self) -> int:
-        return self.width * (self.width + 1) // 2
-
-    @property
-    def bound(self) -> int:
-        return 2 * self.people  # a deviation is rounded
-
-    def values(self, cohort: Cohort) -> np.ndarray:
-        return columns_of(cohort.samples, self.centre, self.exponent)
 
     def local(self, cohort: Cohort) -> Arrays:
         z, (i, j) = self.values(cohort), np.triu_indices(self.width)
