@@ -26,7 +26,7 @@ from unpooled.methods.learning.models import (
 from unpooled.methods.learning.reading import Examples
 from unpooled.methods.phenotypes import required
 from unpooled.methods.shared.conditions import conditioned
-from unpooled.methods.shared.options import DOSAGE_FILES, DOSAGES
+from unpooled.methods.shared.options import DOSAGES
 from unpooled.methods.tables.encoding.coding import coded
 from unpooled.panel.panel import Panel
 from unpooled.plan import common_options as options
@@ -358,6 +358,8 @@ def of_words(*encodings: str, few: bool = False, **searched: Any) -> Small:
 _ENCODINGS = ("one-hot", "ordinal", "frequency", "target:y", "hash:4")
 
 # Neither GWAS-SSF, which has effects per copy only, nor the cohorts' own estimates, likewise.
+_OF_DOSAGES = ("glm", "ssf")
+
 _OF_PLINK = ("assoc", "glm", "adjusted", "frq", "lmiss", "hwe")
 
 _SMALL = (0.01, 0.02)
@@ -368,26 +370,34 @@ STUDIES: dict[str, Callable[[], Small]] = {
     "linear, exact": lambda: of_variants("linear", missing="exact"),
     "linear, mean": lambda: of_variants("linear", missing="mean"),
     "linear, of conditions": lambda: of_variants("linear", condition=("rs1_3", "rs22_1"), files=_OF_PLINK),
-    "linear, of dosages": lambda: of_variants("linear", missing="exact", dosages=True, files=DOSAGE_FILES),
+    "linear, of dosages": lambda: of_variants("linear", missing="exact", dosages=True, files=_OF_DOSAGES),
     "linear, of dosages, mean": lambda: of_variants(
         "linear", dosages=True, hwe=0, phenotypes=("z",), require_pheno=True, files=("ssf",)
     ),
     "linear, apart": lambda: of_variants("linear", cohorts=4, cohorts_apart=True, missing="exact"),
     "linear, apart, of dosages and phenotypes, mean": lambda: of_variants(
-        "linear", cohorts=4, cohorts_apart=True, dosages=True, phenotypes=("z",), files=DOSAGE_FILES
+        "linear", cohorts=4, cohorts_apart=True, dosages=True, phenotypes=("z",), files=_OF_DOSAGES
     ),
     "linear, apart, beside components": lambda: of_variants(
         "linear", cohorts=4, cohorts_apart=True, components=2, condition=("rs1_3",), files=_OF_PLINK
     ),
-    "logistic, of dosages": lambda: of_variants(
-        "logistic", missing="exact", dosages=True, files=DOSAGE_FILES
-    ),
-    "logistic, of dosages, mean": lambda: of_variants("logistic", dosages=True, files=DOSAGE_FILES),
+    "logistic, of dosages": lambda: of_variants("logistic", missing="exact", dosages=True, files=_OF_DOSAGES),
+    "logistic, of dosages, mean": lambda: of_variants("logistic", dosages=True, files=_OF_DOSAGES),
     "linear, of dosages and conditions": lambda: of_variants(
-        "linear", missing="exact", dosages=True, condition=("rs1_2", "rs1_5"), files=DOSAGE_FILES
+        "linear", missing="exact", dosages=True, condition=("rs1_2", "rs1_5"), files=_OF_DOSAGES
     ),
     "logistic, of dosages and conditions": lambda: of_variants(
-        "logistic", dosages=True, condition=("rs1_2",), hwe=0, files=DOSAGE_FILES
+        "logistic", dosages=True, condition=("rs1_2",), hwe=0, files=_OF_DOSAGES
+    ),
+    "linear, of dosages, genotypic": lambda: of_variants(
+        "linear", missing="exact", dosages=True, genotype_model="genotypic", files=("glm",)
+    ),
+    "linear, of dosages and own estimates": lambda: of_variants("linear", dosages=True, files=("meta",)),
+    "logistic, of dosages, hetonly with interaction": lambda: of_variants(
+        "logistic", dosages=True, genotype_model="hetonly", interaction=("age",), files=("glm",)
+    ),
+    "logistic, of dosages and own estimates": lambda: of_variants(
+        "logistic", missing="exact", dosages=True, files=("glm", "meta")
     ),
     "logistic, exact": lambda: of_variants("logistic", missing="exact", firth="firth"),
     "logistic, followed": lambda: of_variants("logistic", files=_OF_PLINK),

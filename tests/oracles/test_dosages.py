@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
 from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.plan.plan import NO_KEY, Plan
@@ -153,6 +154,71 @@ def test_conditions_are_plink2s(
              "--files", "glm,ssf", "--glm-cols", COLUMNS, "--out", tmp_path / "ours")  # fmt: skip
     assert len(theirs.read_text().splitlines()) > pooled.least
     assert not differences(tmp_path / "ours.phenotype.glm.linear", theirs)
+
+
+MODELS: dict[str, Words] = {
+    "genotypic": ["--genotype-model", "genotypic"],
+    "interaction": ["--interaction", "age"],
+    "recessive interaction": ["--genotype-model", "recessive", "--interaction", "age"],
+}
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_models_are_plink2s(model: str, everywhere: Pooled, rehearse: Rehearse, tmp_path: Path) -> None:
+    """Between whole copies plink2 interpolates; tests/fuzz/dosages has every model and both regressions."""
+    theirs = tmp_path / "pooled.PHENO1.glm.linear"
+    plink2("--pfile", everywhere.prefix, *everywhere.covar, "--glm", *model.split(), f"cols={COLUMNS}",
+           "--out", tmp_path / "pooled")  # fmt: skip
+    rehearse("--test", "linear", "--dosages", *pfiles(everywhere.parts), *everywhere.covar, *FLOORS,
+             *MODELS[model], "--files", "glm", "--glm-cols", COLUMNS, "--out", tmp_path / "ours")  # fmt: skip
+    assert len(theirs.read_text().splitlines()) > 300
+    statistic = "T_OR_F_STAT" if "genotypic" in model else "T_STAT"
+    bounds = {"BETA": (1e-5, 0.0), "SE": (1e-5, 0.0), statistic: (1e-5, 1e-5), "P": (1e-5, 0.0)}
+    found = agreement(tmp_path / "ours.phenotype.glm.linear", theirs, GLM, bounds, digits=6)
+    assert found.numbers > 200 and not found.far and not found.ours_alone and not found.theirs_alone
+
+
+@pytest.mark.parametrize("test", ["linear", "logistic"])
+def test_own_estimates_are_plink2s(
+    test: str, everywhere: Pooled, few_cases: Pooled, rehearse: Rehearse, tmp_path: Path
+) -> None:
+    """The fixed effect and Cochran's Q are those of what plink2 says of each cohort's own files."""
+    pooled, own = (everywhere, everywhere.covar) if test == "linear" else (few_cases, [])
+    words = ["no-firth", "hide-covar", "allow-no-covars"][test == "linear" :]
+    columns = f"cols=+ax{',+beta,-orbeta' * (test == 'logistic')}"
+    estimates: dict[str, list[tuple[float, float]]] = {}
+    for k, part in enumerate(pooled.parts):
+        plink2("--pfile", part, *own, "--glm", *words, columns, "--out", tmp_path / f"{k}")
+        for row in rows(next(tmp_path.glob(f"{k}.PHENO1.glm.*"))):
+            if row["BETA"] != "NA" and row["ERRCODE"] == ".":
+                sign = 1 if row["A1"] == "C" else -1
+                estimates.setdefault(row["ID"], []).append((sign * float(row["BETA"]), float(row["SE"])))
+    rehearse("--test", test, "--dosages", *pfiles(pooled.parts), *own, *FLOORS, *OF_META[test],
+             "--files", "meta", "--out", tmp_path / "ours")  # fmt: skip
+    compared, near = 0, 1e-3 if test == "linear" else 2e-2  # plink2 fits in single precision
+    for row in rows(tmp_path / "ours.meta"):
+        found = np.array(estimates.get(row["SNP"], [])).reshape(-1, 2)
+        if test == "logistic" and row["CHR"] == "23":  # where plink2 takes sex to separate, in one cohort
+            continue
+        assert int(row["N"]) == len(found), row
+        if len(found) < 3:
+            assert row["BETA"] == "NA"
+            continue
+        weight = 1 / found[:, 1] ** 2
+        fixed = weight @ found[:, 0] / weight.sum()
+        q = weight @ (found[:, 0] - fixed) ** 2
+        sign = 1 if row["A1"] == "C" else -1
+        assert float(row["BETA"]) == pytest.approx(sign * fixed, abs=near * weight.sum() ** -0.5)
+        assert float(row["SE"]) == pytest.approx(weight.sum() ** -0.5, rel=near)
+        assert float(row["Q"]) == pytest.approx(chi2.sf(q, 2), abs=near)
+        compared += 1
+    assert compared > (200 if test == "linear" else 5)
+
+
+OF_META: dict[str, Words] = {
+    "linear": ["--few-studies"],
+    "logistic": ["--few-studies", "--beta", "--min-per-class", 1],
+}
 
 
 def test_own_frequencies_are_plink2s(mice: Pooled, rehearse: Rehearse, tmp_path: Path) -> None:

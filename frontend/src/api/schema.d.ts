@@ -1612,7 +1612,7 @@ export interface components {
             cohorts_apart?: boolean;
             /** @description Heterogeneity across fewer cohorts. Effects are combined from 3 cohorts on, instead of 4, random ones of 5. One of so few that subtracts its own estimate can work out those of the others, though not whose each is. */
             few_studies?: boolean;
-            /** @description Imputed dosages. Copies of an allele as they are imputed, such as 0.87, instead of called genotypes. A cohort with called genotypes counts whole copies. In the PLINK 2 report and GWAS-SSF only. */
+            /** @description Imputed dosages. Copies of an allele as they are imputed, such as 0.87, instead of called genotypes. A cohort with called genotypes counts whole copies. Not for PLINK 1.9's reports, which are of calls. */
             dosages?: boolean;
             /**
              * Format: double
@@ -2446,7 +2446,7 @@ export interface components {
             cohorts_apart?: boolean;
             /** @description Heterogeneity across fewer cohorts. Effects are combined from 3 cohorts on, instead of 4, random ones of 5. One of so few that subtracts its own estimate can work out those of the others, though not whose each is. */
             few_studies?: boolean;
-            /** @description Imputed dosages. Copies of an allele as they are imputed, such as 0.87, instead of called genotypes. A cohort with called genotypes counts whole copies. In the PLINK 2 report and GWAS-SSF only. */
+            /** @description Imputed dosages. Copies of an allele as they are imputed, such as 0.87, instead of called genotypes. A cohort with called genotypes counts whole copies. Not for PLINK 1.9's reports, which are of calls. */
             dosages?: boolean;
             /**
              * Format: double
@@ -2949,7 +2949,7 @@ export interface components {
             cohorts_apart?: boolean;
             /** @description Heterogeneity across fewer cohorts. Effects are combined from 3 cohorts on, instead of 4, random ones of 5. One of so few that subtracts its own estimate can work out those of the others, though not whose each is. */
             few_studies?: boolean;
-            /** @description Imputed dosages. Copies of an allele as they are imputed, such as 0.87, instead of called genotypes. A cohort with called genotypes counts whole copies. In the PLINK 2 report and GWAS-SSF only. */
+            /** @description Imputed dosages. Copies of an allele as they are imputed, such as 0.87, instead of called genotypes. A cohort with called genotypes counts whole copies. Not for PLINK 1.9's reports, which are of calls. */
             dosages?: boolean;
             /**
              * Format: double
@@ -3310,7 +3310,7 @@ export interface components {
             cohorts_apart?: boolean;
             /** @description Heterogeneity across fewer cohorts. Effects are combined from 3 cohorts on, instead of 4, random ones of 5. One of so few that subtracts its own estimate can work out those of the others, though not whose each is. */
             few_studies?: boolean;
-            /** @description Imputed dosages. Copies of an allele as they are imputed, such as 0.87, instead of called genotypes. A cohort with called genotypes counts whole copies. In the PLINK 2 report and GWAS-SSF only. */
+            /** @description Imputed dosages. Copies of an allele as they are imputed, such as 0.87, instead of called genotypes. A cohort with called genotypes counts whole copies. Not for PLINK 1.9's reports, which are of calls. */
             dosages?: boolean;
             /**
              * Format: double

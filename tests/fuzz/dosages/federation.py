@@ -10,7 +10,9 @@ import numpy as np
 
 from unpooled.kernels.dosages import COPY
 from unpooled.methods import check
+from unpooled.methods.regression.options import FIRTH, NEVER
 from unpooled.plan.common_options import BY_PLACE, CONDITION, COVARIATES, HWE
+from unpooled.plan.genotype_model import ADDITIVE, GENOTYPE_MODEL, INTERACTION, MODELS
 from unpooled.plan.glm_columns import chosen
 from unpooled.plan.plan import NO_KEY, Covariate, Plan
 
@@ -115,7 +117,9 @@ def draw(seed: int) -> Federation:
         dosages=dosages,
         swapped=random.random((len(formats), m)) < random.choice([0, 0.5]),
     )
-    return _conditioned(made, random) if COVARIATES.of(plan) and random.random() < 0.3 else made
+    if COVARIATES.of(plan) and random.random() < 0.3:
+        made = _conditioned(made, random)
+    return _modelled(made, np.random.default_rng((seed, 1)))
 
 
 def _conditioned(made: Federation, random: np.random.Generator) -> Federation:
@@ -123,6 +127,22 @@ def _conditioned(made: Federation, random: np.random.Generator) -> Federation:
     autosomal = [k for k, name in enumerate(made.chromosome) if name.isdigit()]
     name = made.called(int(random.choice(autosomal)))
     return replace(made, plan=replace(made.plan, options=(*made.plan.options, (CONDITION.name, (name,)))))
+
+
+def _modelled(made: Federation, random: np.random.Generator) -> Federation:
+    """The same federation, whose plan perhaps has another genotype model, or interactions."""
+    chosen: list[tuple[str, object]] = []
+    if random.random() < 0.4:
+        chosen.append(
+            (GENOTYPE_MODEL.name, str(random.choice([name for name in MODELS if name != ADDITIVE])))
+        )
+    # plink2 would multiply a condition, too.
+    if (names := COVARIATES.of(made.plan)) and not CONDITION.of(made.plan) and random.random() < 0.4:
+        chosen.append((INTERACTION.name, tuple(covariate.title for covariate in names)))
+        if made.plan.test == "logistic":  # beside products Firth's likelihood has several maxima
+            chosen.append((FIRTH.name, NEVER))
+    given = {**dict(made.plan.options), **dict(chosen)}
+    return replace(made, plan=replace(made.plan, options=tuple(sorted(given.items()))))
 
 
 def _dosages(random: np.random.Generator, m: int, n: int) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shutil
 import subprocess
 from collections import Counter
@@ -14,7 +13,9 @@ import numpy as np
 from unpooled.errors import UnpooledError
 from unpooled.kernels.dosages import COPY
 from unpooled.methods.regression.options import FIRTH
+from unpooled.methods.shared.summary import VARIANTS
 from unpooled.plan.common_options import CONDITION, COVARIATES, GLM_COLS, HIDE_COVAR
+from unpooled.plan.genotype_model import ADDITIVE, GENOTYPE_MODEL, INTERACTION, JOINT, terms_of
 from unpooled.plan.options import called
 from unpooled.run import reports
 
@@ -37,6 +38,7 @@ NEAR_IT = "lines with numbers within the bars"
 PLINK2 = "lines of which plink2 has other numbers, and statsmodels ours: such as beside missing dosages"
 GAVE_UP = "lines of which plink2 has no numbers, and statsmodels ours"
 TIE = "lines about the other one of two equally common alleles"
+LIMIT = "lines whose Firth's fit ends neither here nor in plink2 within the steps that are allowed"
 NO_ESTIMATE = "lines without numbers, where the likelihood has no maximum or columns depend on one another"
 
 
@@ -83,6 +85,8 @@ def _ours(federation: Federation, folder: Path) -> Path:
         words += ["--copies", folder / "copies"] if {"--vcf", "--bgen"} & {*map(str, words)} else []
         arguments.append([*map(str, words), "--one-class"])
     found = in_process.run_study(plan, arguments)
+    if VARIANTS not in found.tables:
+        raise UnpooledError("no variant passes the filters")
     (path := folder / "ours.glm").write_bytes(reports(plan, found.panel, found.tables)["glm"])
     return path
 
@@ -99,6 +103,8 @@ def _theirs(federation: Federation, folder: Path) -> Path | str:
         *([FIRTH.of(plan)] if plan.test == "logistic" else []),
         f"cols={','.join(GLM_COLS.of(plan))}",
     ]
+    words += [model] if (model := GENOTYPE_MODEL.of(plan)) != ADDITIVE else []
+    words += ["interaction"] if INTERACTION.of(plan) else []
     words += ["hide-covar"] if HIDE_COVAR.of(plan) else []
     words += [] if COVARIATES.of(plan) else ["allow-no-covars"]
     try:
@@ -132,6 +138,8 @@ def _judge(federation: Federation, ours: Row, theirs: Row, found: Outcome) -> No
         found.disagreements.append(f"another {different[0]}{both}")
     elif not different and _is_near(federation, ours, theirs):
         found.notes[NEAR_IT] += 1
+    elif (ours["ERRCODE"], theirs["ERRCODE"]) == ("FIRTH_CONVERGE_FAIL", "UNFINISHED"):
+        found.notes[LIMIT] += 1
     elif ours["P"] == "NA":
         regression = regression_of(federation, ours)
         if regression.is_dependent or (federation.plan.test == "logistic" and not regression.is_estimable()):
@@ -149,7 +157,8 @@ def _is_tied(federation: Federation, line: Row) -> bool:
     A1.
     """
     dosages = federation.pooled[int(line["POS"]) - FIRST]
-    counted = dosages[(dosages >= 0) & (federation.founder | federation.plan.nonfounders)]
+    inside = (federation.sex == 1) | (line["#CHROM"] != "Y")
+    counted = dosages[(dosages >= 0) & inside & (federation.founder | federation.plan.nonfounders)]
     return int(counted.sum()) == len(counted) * COPY
 
 
@@ -169,12 +178,16 @@ def _is_near(federation: Federation, ours: Row, theirs: Row) -> bool:
 def _is_right(federation: Federation, ours: Row) -> bool:
     """Tell whether estimate and standard error are statsmodels', or those by definition of Firth's fit."""
     rows = regression_of(federation, ours)
-    effect = math.log(float(ours["OR"])) if "OR" in ours else float(ours["BETA"])
-    error = float(ours["LOG(OR)_SE" if "OR" in ours else "SE"])
     is_penalised = ours.get("FIRTH?") == "Y" or FIRTH.of(federation.plan) == "firth"
     fit = rows.penalised(np.zeros(rows.x.shape[1] - 1)) if is_penalised else rows.fit()
     if fit is None:
         return False
+    statistic = next(title for title in ours if title.endswith("_STAT"))
+    if ours["TEST"] == JOINT:
+        return abs(float(ours[statistic]) - fit.joint / 2) <= RIGHT * fit.joint
+    error = float(ours["LOG(OR)_SE" if "OR" in ours else "SE"])
+    # An odds ratio may print as 0.
+    effect = float(ours[statistic]) * error if "OR" in ours else float(ours["BETA"])
     beta, se, _ = fit.of(ours["TEST"])
     return abs(effect - beta) <= RIGHT * max(se, abs(beta)) and abs(error - se) <= RIGHT * se
 
@@ -187,14 +200,25 @@ def regression_of(federation: Federation, line: Row) -> Rows:
     copies = copies if line["A1"] == "C" else 2 - copies
     conditions = federation.conditions
     beside = [*conditions.values(), *federation.covariates.T]
-    columns = [copies / 2 if place in ("Y", "MT") else copies, *beside]
-    names = ["ADD", *conditions, *(covariate.title for covariate in COVARIATES.of(federation.plan))]
+    coded, half = terms_of(federation.plan).coded, 2 if place in ("Y", "MT") else 1
+    own = [np.interp(copies, (0, 1, 2), one.values) / half for one in coded]
+    columns = [*own, *beside]
+    names = [
+        *(one.test for one in coded),
+        *conditions,
+        *(covariate.title for covariate in COVARIATES.of(federation.plan)),
+    ]
     complete = ~np.isnan([federation.phenotype, *beside]).any(axis=0)
     inside = complete & ~np.isnan(copies)
     if place == "X" and {1, 2} <= set(sex[complete].tolist()):
         inside &= sex > 0
         columns, names = [*columns, sex.astype(float)], [*names, "SEX"]
+    factors = [(a, k) for k in range(len(own), len(columns)) for a in range(len(own))]
+    factors = factors if INTERACTION.of(federation.plan) else []
+    products = tuple((1 + len(columns) + k, 1 + a, 1 + b) for k, (a, b) in enumerate(factors))
+    names += [f"{names[a]}x{names[b]}" for a, b in factors]
+    columns += [columns[a] * columns[b] for a, b in factors]
     if place == "Y":
         inside &= sex == 1
     x = np.column_stack([np.ones(len(sex)), *columns])[inside]
-    return Rows(federation.plan.test, tuple(names), federation.phenotype[inside], x)
+    return Rows(federation.plan.test, tuple(names), federation.phenotype[inside], x, products)

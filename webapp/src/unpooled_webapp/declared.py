@@ -54,6 +54,7 @@ from unpooled.plan.common_options import (
     TRUST,
 )
 from unpooled.plan.encodings import KINDS, LOG, OF_NUMBERS, ONE_HOT, ROBUST, YEO_JOHNSON
+from unpooled.plan.genotype_model import GENOTYPE_MODEL
 from unpooled.plan.options import Choice, Covariates, Numbers, Option, Switch
 from unpooled.plan.plan import NO_KEY, NONE, Plan
 from unpooled.plan.result_files import CLUMPED, META
@@ -165,7 +166,9 @@ def _plans(method: Method) -> Iterator[Plan]:
         [{OPENS.name: opens} for opens in (SUMS, BITS)] if OPENS in method.options else [{}]
     )
     if DOSAGES in method.options:
-        opened.append({DOSAGES.name: True, "files": list(DOSAGE_FILES), CONDITION.name: [_EXAMPLE]})
+        files = {"files": list(DOSAGE_FILES), "cohorts": FEWEST_APART}
+        opened.append({DOSAGES.name: True, CONDITION.name: [_EXAMPLE], **files})
+        opened.append({DOSAGES.name: True, GENOTYPE_MODEL.name: "dominant", "files": ["glm"]})
     if CLUMPED in method.files:
         opened.append({"files": [CLUMPED]})
     if META in method.files:

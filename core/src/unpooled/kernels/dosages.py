@@ -2,7 +2,7 @@
 
     from_copies    dosages from copies as Pgenlib gives them
     count_dosages  for each variant and group of people: people with a dosage, their sum, that of squares
-    products       for each variant and column: the sum over these of (copies of an allele) x column
+    products       for each variant and column: the sum over these of what copies of an allele count x column
     over_missing   for each variant and column: the sum of the column over people without a dosage
 
 Counts are whole numbers, hence exact. In `products` four variants are multiplied with eight columns at once,
@@ -63,18 +63,30 @@ def count_dosages(values: Dosages, members: NDArray[np.bool_]) -> NDArray[np.int
     return out
 
 
-def products(values: Dosages, second: NDArray[np.bool_], columns: Floats, *, squared: bool = False) -> Floats:
-    """Sums over people with a dosage of copies, or of their squares, times column: float64 (m, c).
+def products(values: Dosages, second: NDArray[np.bool_], columns: Floats, factors: Floats) -> Floats:
+    """Sums over people with a dosage of what it counts times column: float64 (m, c).
 
-    The copies, 0 to 2, are those of A1, where `second`, bool (m,), those of A2; `columns` are (n, c).
+    The copies, 0 to 2, are those of A1, where `second`, bool (m,), those of A2; `columns` are (n, c), and
+    `factors`, (2, 3, c), what 0, 1 and 2 copies are in both factors of what counts in a column. Between whole
+    copies a factor is interpolated; 0 copies must be 0 in the first, for so counts a missing dosage.
     """
+    out = np.empty((len(values), columns.shape[1]))
+    kinds, kind = np.unique(factors.reshape(6, -1), axis=1, return_inverse=True)
+    for k, coded in enumerate(kinds.T):
+        which = kind.reshape(-1) == k
+        out[:, which] = _products_of(values, second, columns[:, which], coded.reshape(2, 3))
+    return out
+
+
+def _products_of(values: Dosages, second: NDArray[np.bool_], columns: Floats, factors: Floats) -> Floats:
+    """The same of columns in which dosages count alike: `factors` are (2, 3)."""
     count = columns.shape[1]
     lanes = np.zeros((-(-count // LANES), len(columns), LANES))
     for start in range(0, count, LANES):
         some = columns[:, start : start + LANES]
         lanes[start // LANES, :, : some.shape[1]] = some
     out = np.zeros((-(-len(values) // ROWS) * ROWS, len(lanes) * LANES))
-    _products(np.ascontiguousarray(values), np.ascontiguousarray(second), lanes, squared, out)
+    _products(np.ascontiguousarray(values), np.ascontiguousarray(second), lanes, factors, out)
     return out[: len(values), :count]
 
 
@@ -109,8 +121,9 @@ def _count(values: Any, members: Any, out: Any) -> None:
 
 
 @compiled
-def _products(values: Any, second: Any, lanes: Any, squared: Any, out: Any) -> None:
+def _products(values: Any, second: Any, lanes: Any, factors: Any, out: Any) -> None:
     copies = np.zeros((ROWS, TILE))
+    as_they_are = factors[0, 1] == 1 and factors[0, 2] == 2 and (factors[1] == 1).all()
     people = values.shape[1]
     for block in range(0, values.shape[0], BLOCK):
         for start in range(0, people, TILE):
@@ -121,8 +134,9 @@ def _products(values: Any, second: Any, lanes: Any, squared: Any, out: Any) -> N
                         _convert(values[v + k, start:stop], second[v + k], copies[k])
                     else:
                         copies[k] = 0.0
-                if squared:
-                    copies *= copies
+                if not as_they_are:
+                    for k in range(ROWS):
+                        _count_as(factors, copies[k])
                 for lane in range(lanes.shape[0]):
                     some = out[v : v + ROWS, lane * LANES : (lane + 1) * LANES]
                     _add_up(copies, lanes[lane, start:stop], some)
@@ -135,6 +149,19 @@ def _convert(dosages: Any, second: Any, copies: Any) -> None:
     for s in range(dosages.shape[0]):
         known = dosages[s] != NO_DOSAGE
         copies[s] = (most + sign * np.float64(np.int32(dosages[s]))) if known else 0.0
+
+
+@compiled
+def _count_as(factors: Any, copies: Any) -> None:
+    """Replace copies by the product of both factors."""
+    (none, one, two), (other_none, other_one, other_two) = factors
+    for s in range(copies.shape[0]):
+        first = min(copies[s], 1.0)
+        further = copies[s] - first
+        coded = none + (one - none) * first + (two - one) * further
+        copies[s] = coded * (
+            other_none + (other_one - other_none) * first + (other_two - other_one) * further
+        )
 
 
 @intrinsic

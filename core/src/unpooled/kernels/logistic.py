@@ -100,7 +100,7 @@ def evaluate(
 
     Parameters are intercept, genotype, covariates, then the design's extra columns. `second`: copies of the
     file's A2 count, else of A1. Instead of `words` there may be dosages, uint16 (m, samples) as in
-    `unpooled.asking.cohort.Dosages`, with a design of copies alone.
+    `unpooled.asking.cohort.Dosages`: what they count is interpolated between whole copies.
 
     `lacking`: whether anyone may have no call. Such a call leaves the person out
     if `exact`; else it is `fill`, in units of the genotype: (m, 2), of the two groups, or of the two columns
@@ -152,7 +152,7 @@ def _sums(
     dosages, words = (words, np.zeros((0, 0), np.uint64)) if dosed else (none, words)
     _evaluate(
         np.ascontiguousarray(words), np.ascontiguousarray(dosages), second, lacking, quads,
-        design.extra, design.covariates, design.rows,
+        np.ascontiguousarray(design.coded, kind), design.extra, design.covariates, design.rows,
         beta.astype(design.rows.dtype, order="C"), inverse.astype(design.rows.dtype, order="C"), filling,
         exact, precision.numbers, precision.exponent, likelihood, gradient, hessian,
     )  # fmt: skip
@@ -161,8 +161,8 @@ def _sums(
 
 @compiled
 def _evaluate(
-    words: Any, dosages: Any, second: Any, lacking: Any, tables: Any, extra: Any, covariates: Any, rows: Any,
-    beta: Any, inverse: Any, fill: Any, exact: Any, numbers: Any, exponent: Any, likelihood: Any,
+    words: Any, dosages: Any, second: Any, lacking: Any, tables: Any, coded: Any, extra: Any, covariates: Any,
+    rows: Any, beta: Any, inverse: Any, fill: Any, exact: Any, numbers: Any, exponent: Any, likelihood: Any,
     gradient: Any, hessian: Any,
 ) -> None:  # fmt: skip
     kind = rows.dtype
@@ -190,7 +190,7 @@ def _evaluate(
             if dosed:
                 row = dosages[v, tile * TILE : (tile + 1) * TILE]
                 valid[:] = inside
-                _convert(row, second[v], exact, fill[v], group, genotype, valid)
+                _convert(row, second[v], coded[0], exact, fill[v], group, genotype, valid)
                 inside = valid
                 part = words[:0, 0]
             else:
@@ -205,7 +205,9 @@ def _evaluate(
                 _take_missing(part, exact, fill[v], group, genotype, valid)
                 inside = valid
             if own:
-                if tables.shape[1] > 1:
+                if coded.shape[0] > 1 and dosed:
+                    _convert(row, second[v], coded[1], exact, fill[v, 1:], group, other, valid)
+                elif coded.shape[0] > 1:
                     _decode(part.view(np.uint8), tables[np.int64(second[v]), 1], other)
                     if lacking[v]:
                         _take_missing(part, exact, fill[v, 1:], group, other, valid)
@@ -266,11 +268,17 @@ def _decode(quads: Any, table: Any, copies: Any) -> None:
 
 
 @compiled
-def _convert(dosages: Any, second: Any, exact: Any, fill: Any, group: Any, copies: Any, valid: Any) -> None:
-    """Copies of the people of a tile, then zeros; who has no dosage is left out, or filled in."""
+def _convert(
+    dosages: Any, second: Any, coded: Any, exact: Any, fill: Any, group: Any, copies: Any, valid: Any
+) -> None:
+    """Write what people of a tile count, then zeros; who has no dosage is left out, or filled in."""
     sign, most = (-1.0 / COPY, 2.0) if second else (1.0 / COPY, 0.0)
     for i in range(dosages.shape[0]):
         copies[i] = most + sign * np.float64(np.int32(dosages[i]))
+    if coded[1] != 1 or coded[2] != 2:
+        for i in range(dosages.shape[0]):
+            first = min(np.float64(copies[i]), 1.0)
+            copies[i] = coded[1] * first + (coded[2] - coded[1]) * (copies[i] - first)
     for i in range(dosages.shape[0]):
         # Apart from the loop above, which LLVM vectorises only without this branch.
         if dosages[i] == NO_DOSAGE:

@@ -141,7 +141,7 @@ def _in_pool(counted: Counted, plan: Plan) -> tuple[np.ndarray, np.ndarray]:
         first, second = table.frequency_alleles()
         return first.astype(float), (first + second).astype(float)
     inside = [COMPLETE in group for group in table.groups]
-    people, sums, _ = table.counts[:, inside].sum(axis=1, dtype=np.int64).T
+    people, sums = table.counts[:, inside, :2].sum(axis=1, dtype=np.int64).T
     return sums / COPY, 2.0 * people
 
 

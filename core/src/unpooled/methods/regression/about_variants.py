@@ -36,8 +36,8 @@ class Copies(Protocol):
     def second(self) -> np.ndarray:
         """bool (m,): those of the file's A2 count, else of its A1."""
 
-    def products(self, columns: np.ndarray, coded: np.ndarray) -> np.ndarray:
-        """Multiply as `unpooled.kernels.products.coded_products`: float64 (m, c) from (n, c)."""
+    def products(self, columns: np.ndarray, factors: np.ndarray) -> np.ndarray:
+        """Multiply as `unpooled.kernels.dosages.products`: float64 (m, c) from (n, c) and (2, 3, c)."""
 
     def with_squares(self, columns: np.ndarray, squared: np.ndarray) -> np.ndarray:
         """Multiply as `unpooled.kernels.products.products`: float64 (m, c + s) from (n, c) and (n, s)."""
@@ -46,13 +46,17 @@ class Copies(Protocol):
         """Sums of columns, (n, c), over the people of whom some variants, bool (m,), are not known."""
 
 
+_COPIES, _ONES = (0.0, 1.0, 2.0), (1.0, 1.0, 1.0)
+"""Factors of what 0, 1 and 2 copies count."""
+
+
 @dataclass(frozen=True, eq=False)
 class CalledCopies:
     values: np.ndarray
     second: np.ndarray
 
-    def products(self, columns: np.ndarray, coded: np.ndarray) -> np.ndarray:
-        return of_calls.coded_products(self.values, self.second, columns, coded)
+    def products(self, columns: np.ndarray, factors: np.ndarray) -> np.ndarray:
+        return of_calls.coded_products(self.values, self.second, columns, factors[0] * factors[1])
 
     def with_squares(self, columns: np.ndarray, squared: np.ndarray) -> np.ndarray:
         return of_calls.products(self.values, self.second, columns, squared)
@@ -66,14 +70,15 @@ class DosageCopies:
     values: np.ndarray
     second: np.ndarray
 
-    def products(self, columns: np.ndarray, coded: np.ndarray) -> np.ndarray:
-        """`coded` says that copies count as they are: dosages have no other model."""
-        return of_dosages.products(self.values, self.second, columns)
+    def products(self, columns: np.ndarray, factors: np.ndarray) -> np.ndarray:
+        return of_dosages.products(self.values, self.second, columns, factors)
 
     def with_squares(self, columns: np.ndarray, squared: np.ndarray) -> np.ndarray:
-        first = of_dosages.products(self.values, self.second, columns)
-        second = of_dosages.products(self.values, self.second, squared, squared=True)
-        return np.concatenate([first, second], axis=1)
+        factors = np.repeat(
+            [[_COPIES, _ONES], [_COPIES, _COPIES]], [columns.shape[1], squared.shape[1]], axis=0
+        )
+        every = np.concatenate([columns, squared], axis=1)
+        return self.products(every, factors.transpose(1, 2, 0))
 
     def over_missing(self, which: np.ndarray, columns: np.ndarray) -> np.ndarray:
         return of_dosages.over_missing(self.values[which], columns)

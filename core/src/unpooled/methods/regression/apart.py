@@ -257,7 +257,7 @@ class SumColumnsApart(
         count = len(column_names(plan))
         nothing = Columns(np.zeros(count), np.zeros(count, np.int64))
         question = cls.of(plan, everyone(plan), nothing, asked)
-        return Foreseen([question], exact=question.places == (EVERYONE,))
+        return Foreseen([question] if cls.asked_if(plan) else [], exact=question.places == (EVERYONE,))
 
     @classmethod
     def of(cls, plan: Plan, pool: Pool, columns: Columns, chunks: Iterable[Chunk]) -> SumColumnsApart:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unpooled.kernels.dosages import COPY
-from unpooled.kernels.fixed_order import of_rows, total
+from unpooled.kernels.fixed_order import congruent, of_rows, total
 from unpooled.methods.regression.pool import Pool
 from unpooled.methods.shared.allele_coding import haploid, heterozygous_missing, most_copies, sexes
 from unpooled.methods.shared.dosage_table import DosageTable, mach_r2
@@ -32,7 +32,8 @@ class Calls:
     copies: np.ndarray
     squares: np.ndarray
     genotypes: np.ndarray
-    """int64 (m, s, 3): how many of those called have two copies, one, none; of dosages (m, s, 0)."""
+    """int64 (m, s, 3): how many of those called have two copies, one, none. Of dosages float64 (m, s, 2):
+    sums of copies up to one, and of their squares; or (m, s, 0) where copies count as they are."""
 
     @classmethod
     def of(cls, table: GenotypeTable | DosageTable, chromosome: str, pool: Pool, exact: bool) -> Calls:
@@ -64,9 +65,10 @@ class Calls:
             inside = [k for k, group in enumerate(table.groups) if every <= set(group)]
             people.append(pool.of(*every))
             sums.append(table.counts[:, inside].sum(axis=1, dtype=np.int64))
-        called, copies, squares = np.moveaxis(np.stack(sums, axis=1), -1, 0)
-        no_genotypes = np.zeros((*called.shape, 0), np.int64)
-        return cls(np.array(people), called, copies / COPY, squares / COPY**2, no_genotypes)
+        each = np.stack(sums, axis=1)
+        called, copies, squares = np.moveaxis(each[..., :3], -1, 0)
+        up_to_one = each[..., 3:] / np.array([COPY, COPY**2])[: each.shape[2] - 3]
+        return cls(np.array(people), called, copies / COPY, squares / COPY**2, up_to_one)
 
     def some(self, which: np.ndarray) -> Calls:
         """Select some of the variants: bool (m,)."""
@@ -118,12 +120,11 @@ class CodedCalls:
 
     @classmethod
     def of(cls, calls: Calls, terms: Terms, chromosome: str, first: np.ndarray) -> CodedCalls:
-        """Sum over the people called; where `first`, bool (m,), count copies of the panel's first allele.
-
-        Dosages, of which there are no counts of genotypes, count as they are.
-        """
+        """Sum over the people called; where `first`, bool (m,), count copies of the panel's first allele."""
         if not calls.genotypes.shape[2]:
             return cls._of_dosages(calls, first)
+        if calls.genotypes.shape[2] == 2:
+            return cls._of_coded_dosages(calls, terms, first)
         counts = np.where(first[:, None, None], calls.genotypes, calls.genotypes[:, :, ::-1])
         half = most_copies(chromosome) / 2
         values = np.array([coded.values for coded in terms.coded], float)[:, ::-1]  # of two copies, one, none
@@ -139,6 +140,20 @@ class CodedCalls:
         sums = np.where(first[:, None], copies, 2 * called - copies)
         products = np.where(first[:, None], squares, 4 * called - 4 * copies + squares)
         return cls(called.astype(np.float64), sums[:, :, None], products[:, :, None, None])
+
+    @classmethod
+    def _of_coded_dosages(cls, calls: Calls, terms: Terms, first: np.ndarray) -> CodedCalls:
+        """Sum what is interpolated between whole copies: with a = min(copies, 1) and b = copies - a a column
+        is one + (two - one) times these, and ab = b, for where b is above 0, a is 1.
+        """
+        n, (up_to_one, squares) = calls.called, np.moveaxis(calls.genotypes, -1, 0)
+        beyond = calls.copies - up_to_one
+        others = calls.squares - squares - 2 * beyond
+        turned = n - beyond, n - up_to_one, n - 2 * beyond + others, n - 2 * up_to_one + squares
+        a, b, aa, bb = np.where(first[:, None], (up_to_one, beyond, squares, others), turned)
+        each = np.stack([a, b], axis=-1), np.stack([aa, b, b, bb], axis=-1).reshape(*n.shape, 2, 2)
+        slopes = np.diff([coded.values for coded in terms.coded], axis=1).astype(np.float64)
+        return cls(n.astype(np.float64), of_rows(each[0], slopes), congruent(slopes, each[1]))
 
     @property
     def means(self) -> np.ndarray:

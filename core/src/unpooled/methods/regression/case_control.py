@@ -31,7 +31,9 @@ class CaseControlCounts:
     def of(cls, table: GenotypeTable | DosageTable, chromosome: str, exact: bool) -> CaseControlCounts:
         """Build from a table of counts. `exact` is the rule for missing calls."""
         if isinstance(table, DosageTable):
-            return CaseControlDosages._of(_as_calls(table.counts), table.groups, chromosome, exact=True)
+            return CaseControlDosages._of(
+                _as_calls(table.counts[..., :3]), table.groups, chromosome, exact=True
+            )
         return cls._of(table.counts, table.groups, chromosome, exact)
 
     @classmethod

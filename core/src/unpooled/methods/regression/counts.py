@@ -39,7 +39,7 @@ from unpooled.methods.shared import filters, genotype_counts
 from unpooled.methods.shared.allele_coding import PLACES, X2_KNOWN, by_plink2
 from unpooled.methods.shared.chunks import DIPLOID, MT, Chunk, Y, chromosome_class, foreseen_of
 from unpooled.methods.shared.conditions import places_of
-from unpooled.methods.shared.dosage_table import DosageTable, counted, nearest
+from unpooled.methods.shared.dosage_table import DosageTable, counted, counted_up_to_one, nearest
 from unpooled.methods.shared.filters import COUNTED
 from unpooled.methods.shared.genotype_counts import (
     FIRST_ALLELE_TELLS,
@@ -63,7 +63,7 @@ from unpooled.methods.shared.groups import (
 from unpooled.methods.shared.options import DOSAGES
 from unpooled.methods.shared.standardise import Magnitude, Mean, PooledColumns, Spread, standardise
 from unpooled.plan.common_options import CONDITION, GENO
-from unpooled.plan.genotype_model import terms_of
+from unpooled.plan.genotype_model import ADDITIVE, GENOTYPE_MODEL, terms_of
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, FEWEST_COHORTS, Plan
 
 
@@ -220,7 +220,7 @@ def order_of(
 # calls, as in plink2, and genotypes are counted only where a plan has one of them.
 @dataclass(frozen=True)
 class CountDosages(CountGenotypes, name="regression/dosages", title="Sum dosages", ring_bits=64):
-    """Sums of dosages of one chunk in each group."""
+    """Sums of dosages of one chunk in each group, for a model of copies as they are."""
 
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
@@ -248,7 +248,7 @@ class CountDosages(CountGenotypes, name="regression/dosages", title="Sum dosages
             of_one=True,
         ),
     )
-    asked_if: ClassVar[Condition] = lambda plan: DOSAGES.of(plan)
+    asked_if: ClassVar[Condition] = lambda plan: DOSAGES.of(plan) and GENOTYPE_MODEL.of(plan) == ADDITIVE
 
     @property
     def most_dosages(self) -> int:
@@ -261,6 +261,52 @@ class CountDosages(CountGenotypes, name="regression/dosages", title="Sum dosages
     def local(self, cohort: Cohort) -> Arrays:
         found = counted(cohort, slice(self.start, self.stop), self.groups)
         return {array.name: found[..., k] for k, array in enumerate(CountDosages.sends)}
+
+
+_TELLS = (
+    "how far dosages are between whole copies in each group of the pool; of a group of few, with the sums "
+    "above, the dosages of single people, without name or cohort"
+)
+
+
+@dataclass(frozen=True)
+class CountCodedDosages(CountDosages):
+    """Sums of dosages of one chunk in each group, for a model in which they count otherwise."""
+
+    name: ClassVar[str] = "regression/coded-dosages"
+    title: ClassVar[str] = "Sum dosages up to one copy"
+    sends: ClassVar[tuple[Count, ...]] = (
+        *CountDosages.sends,
+        Count(
+            "up_to_one",
+            ("variants", "group_count"),
+            "most_up_to_one",
+            "per variant and group of people: sum of dosages, of which no more than one copy counts",
+            _TELLS,
+            of_one=True,
+        ),
+        Count(
+            "up_to_one_squares",
+            ("variants", "group_count"),
+            "most_up_to_one_squares",
+            "per variant and group of people: sum of their squares, likewise",
+            _TELLS,
+            of_one=True,
+        ),
+    )
+    asked_if: ClassVar[Condition] = lambda plan: DOSAGES.of(plan) and GENOTYPE_MODEL.of(plan) != ADDITIVE
+
+    @property
+    def most_up_to_one(self) -> int:
+        return self.most * COPY
+
+    @property
+    def most_up_to_one_squares(self) -> int:
+        return self.most * COPY**2
+
+    def local(self, cohort: Cohort) -> Arrays:
+        found = counted_up_to_one(cohort, slice(self.start, self.stop), self.groups)
+        return {**super().local(cohort), "up_to_one": found[..., 0], "up_to_one_squares": found[..., 1]}
 
 
 def count(study: Study, chunk: Chunk, pool: Pool, exponent: int) -> Asks[tuple[Counted, Counted]]:
@@ -279,7 +325,8 @@ def count(study: Study, chunk: Chunk, pool: Pool, exponent: int) -> Asks[tuple[C
 
 def count_dosages(study: Study, chunk: Chunk, pool: Pool) -> Asks[tuple[Counted, Counted]]:
     """Sum the dosages of a chunk; of the variants that do not pass the filters none is reported."""
-    found, passing, _ = yield from _sum_dosages(study, chunk, pool, CountDosages, CountGenotypes)
+    dosed = CountDosages if CountDosages.asked_if(study.plan) else CountCodedDosages
+    found, passing, _ = yield from _sum_dosages(study, chunk, pool, dosed, CountGenotypes)
     return found.some(passing), found.some(np.zeros(chunk.variants, bool))
 
 
@@ -290,7 +337,8 @@ def _sum_dosages(
     plan, wanted = study.plan, wanted_groups(chunk.chromosome, pool, study.plan)
     about = chunk.start, chunk.stop, tuple(wanted), max(wanted.values(), default=0), chunk.chromosome
     sums = yield dosed(*about)
-    counts = np.stack([sums[array.name] for array in CountDosages.sends], axis=-1)
+    summed = (array.name for array in dosed.sends if array.dims == ("variants", "group_count"))
+    counts = np.stack([sums[name] for name in summed], axis=-1)
     table = DosageTable(counts, tuple(wanted), PLACES[chunk.chromosome])
     passing = filters.passing_maf(table, plan) & filters.passing_mach_r2(table, plan)
     if filters.of_calls(plan):

@@ -26,6 +26,7 @@ from unpooled.methods.regression.own_fit import kept_estimates
 from unpooled.methods.shared.allele_coding import by_plink2
 from unpooled.methods.shared.chunks import Chunk, OfAsked, flags, foreseen_chunks, foreseen_of
 from unpooled.methods.shared.genotype_counts import Counted
+from unpooled.methods.shared.options import DOSAGES
 from unpooled.methods.shared.summary import VARIANTS
 from unpooled.plan.plan import Plan
 from unpooled.plan.result_files import META
@@ -49,7 +50,8 @@ def compare_cohorts(study: Study, chunk: Chunk, counted: Counted, exponent: int)
     `exponent`: effects are of a phenotype in units of 2^exponent.
     """
     plan, variants = study.plan, counted.variants
-    if META not in plan.files or by_plink2(chunk.chromosome) or not len(variants):
+    again = by_plink2(chunk.chromosome) and not DOSAGES.of(plan)
+    if META not in plan.files or again or not len(variants):
         return
     about = plan, chunk.start, flags(chunk, variants), chunk.chromosome, exponent
     studies = (yield CountEstimates(*about))["studies"]

@@ -121,6 +121,7 @@ LINEAR = regression(
         SumColumns,
         SumColumnsApart,
         counts.CountDosages,
+        counts.CountCodedDosages,
         counts.CountGenotypes,
         counts.OrderBeforeFit,
         CountCarriers,

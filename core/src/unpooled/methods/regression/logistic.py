@@ -25,6 +25,7 @@ from unpooled.kernels.newton import newton
 from unpooled.methods.algorithm import Cost
 from unpooled.methods.regression.ascent import MOST_EVALUATIONS, Advance, Ascent
 from unpooled.methods.regression.counts import (
+    CountCodedDosages,
     CountDosages,
     CountGenotypes,
     OrderBeforeFit,
@@ -289,6 +290,7 @@ LOGISTIC = regression(
     asks=(
         FitCovariates,
         CountDosages,
+        CountCodedDosages,
         CountGenotypes,
         CountCarriers,
         OrderBeforeFit,

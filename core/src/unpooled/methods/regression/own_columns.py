@@ -63,9 +63,13 @@ class OwnSums:
 
     @property
     def coded(self) -> np.ndarray:
-        """Values of 0, 1 and 2 copies in each sum: float64 (3, sums)."""
-        values = np.array([coded.values for coded in self.terms.coded]).T
-        return np.stack([_product(values, model) for model, _ in self.factors], axis=1)
+        """Values of 0, 1 and 2 copies in both factors of each sum, 1 for one that it lacks: float64 (2, 3,
+        sums).
+        """
+        values = np.array([*(coded.values for coded in self.terms.coded), (1, 1, 1)], np.float64)
+        return np.array([values[[model[0], *model[1:], -1][:2]] for model, _ in self.factors]).transpose(
+            1, 2, 0
+        )
 
     def of_people(self, z: np.ndarray) -> np.ndarray:
         """Return the factors of each person's genotype, (n, sums), from the real columns (n, columns)."""

@@ -12,9 +12,12 @@ from unpooled.asking.cohort import Cohort, Dosages, Packed, Samples
 from unpooled.asking.in_one_process import Alone, tables
 from unpooled.asking.procedure import PROCEDURES, Study
 from unpooled.kernels.least_squares import REFUSED
+from unpooled.methods.regression.options import NEVER
 from unpooled.methods.shared import summary
+from unpooled.methods.shared.allele_coding import PLACES
 from unpooled.methods.shared.chunks import DIPLOID, MT, X, Y
 from unpooled.methods.shared.groups import complete
+from unpooled.methods.shared.options import DOSAGES
 from unpooled.panel.panel import Panel
 from unpooled.plan.common_options import MAX_ITERATIONS, MISSING, TOLERANCE
 from unpooled.plan.options import Covariate
@@ -30,6 +33,8 @@ def own_plan(plan: Plan, covariates: int, variants: int) -> OwnPlan:
 
     Where missing calls are the mean, they are the cohort's own.
     """
+    # PLINK 1.9's report has no dosages, and plink2's falls back to Firth's fit unless told not to.
+    of_dosages = {"files": ("glm",), "dosages": True, **({"firth": NEVER} if plan.test == "logistic" else {})}
     return OwnPlan(
         test=plan.test,
         phenotype="own",
@@ -37,7 +42,7 @@ def own_plan(plan: Plan, covariates: int, variants: int) -> OwnPlan:
         compensator_key=NO_KEY,
         trait=plan.trait,
         autosomes=_AUTOSOMES,
-        files=("assoc",),
+        **(of_dosages if DOSAGES.of(plan) else {"files": ("assoc",)}),
         chunk_size=max(variants, 1),
         covariates=tuple(Covariate(f"c{k}") for k in range(covariates)),
         hide_covar=True,
@@ -86,7 +91,8 @@ def kept_estimates(plan: Plan, chromosome: str, variants: np.ndarray, cohort: Co
 def own_estimates(plan: Plan, chromosome: str, variants: np.ndarray, cohort: Cohort) -> Estimates:
     """Effect of a copy of the panel's first allele, and its standard error: float64 (m,), NaN without one.
 
-    `variants` are panel indices, of one class of chromosomes. Where PLINK 1.9 says NA there is none.
+    `variants` are panel indices, of one class of chromosomes. Where PLINK 1.9, or of dosages plink2, says NA
+    there is none.
     """
     columns = telling(cohort.samples)
     samples = replace(
@@ -111,7 +117,7 @@ def _panel(chromosome: str, variants: int) -> Panel:
     """So many variants of a class of chromosomes, without names: a procedure looks only at the class."""
     nothing = np.zeros(variants, np.uint32)
     return Panel(
-        np.full(variants, _CODES[chromosome], np.uint8),
+        np.full(variants, _CODES[PLACES[chromosome]], np.uint8),
         np.arange(variants, dtype=np.int32),
         np.zeros(variants, "S1"),
         (b"A", b"B"),

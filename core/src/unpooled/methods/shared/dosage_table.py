@@ -22,7 +22,8 @@ class DosageTable:
 
     counts: np.ndarray
     """int64 (m, groups, 3): people with a dosage, copies of the panel's first allele that they have in units
-    of 1 / `COPY`, and the squares of these numbers."""
+    of 1 / `COPY`, and the squares of these numbers. Or (m, groups, 5): of copies up to one the same two sums,
+    too."""
     groups: tuple[Group, ...]
     chromosome: str
     """Class of chromosomes, as in `GenotypeTable`."""
@@ -39,7 +40,7 @@ class DosageTable:
         found = np.zeros((2, len(self.counts)), np.int64)
         for k, group in enumerate(self.groups):
             if NONFOUNDER not in group:
-                people, dosages, _ = self.counts[:, k].T
+                people, dosages = self.counts[:, k, :2].T
                 halves = 1 if self.chromosome == X and MEN in group else 2
                 found += halves * np.array([dosages, 2 * COPY * people - dosages])
         return found[0], found[1]
@@ -50,7 +51,7 @@ class DosageTable:
         On Y it is half of what it would be elsewhere, as in plink2, which halves dosages there.
         """
         founders = [NONFOUNDER not in group for group in self.groups]
-        people, dosages, squares = self.counts[:, founders].sum(axis=1, dtype=np.int64).T
+        people, dosages, squares = self.counts[:, founders, :3].sum(axis=1, dtype=np.int64).T
         found = mach_r2(people, dosages / COPY, squares / COPY**2)
         return found * {DIPLOID: 1.0, Y: 0.5}.get(self.chromosome, np.nan)
 
@@ -73,7 +74,7 @@ class DosageTable:
         shown = []
         for phenotype in (CASE, CONTROL):
             inside = [{COMPLETE, phenotype} <= set(group) and UNKNOWN not in group for group in self.groups]
-            people, dosages, _ = self.counts[:, inside].sum(axis=1, dtype=np.int64).T
+            people, dosages = self.counts[:, inside, :2].sum(axis=1, dtype=np.int64).T
             shown.append((2 * COPY * people - dosages if second else dosages) > 0)
         return np.minimum(*shown) if any(CASE in group for group in self.groups) else None
 
@@ -83,9 +84,7 @@ def counted(cohort: Cohort, variants: slice | np.ndarray, groups: Sequence[Group
     squares of these, in units of 1 / `COPY` and its square: int64 (m, groups, 3).
     """
     found = cohort.dosages(variants)
-    inside = [members(group, cohort.samples) for group in groups]
-    in_groups = np.array(inside, bool).reshape(len(inside), len(cohort.samples))
-    people, sums, squares = np.moveaxis(count_dosages(found.values, in_groups), -1, 0)
+    people, sums, squares = np.moveaxis(count_dosages(found.values, _inside(cohort, groups)), -1, 0)
     # Of the other allele: 2 - d each, and 4 - 4 d + d^2.
     turned, both = found.swapped[:, None], 2 * COPY
     return np.stack(
@@ -96,6 +95,21 @@ def counted(cohort: Cohort, variants: slice | np.ndarray, groups: Sequence[Group
         ],
         axis=-1,
     )
+
+
+def counted_up_to_one(cohort: Cohort, variants: slice | np.ndarray, groups: Sequence[Group]) -> np.ndarray:
+    """Sum copies up to one, and their squares, as `counted` sums all: int64 (m, groups, 2)."""
+    found = cohort.dosages(variants)
+    has_one = found.values != NO_DOSAGE
+    of_first = np.where(found.swapped[:, None], 2 * COPY - found.values.astype(np.int64), found.values)
+    values = np.where(has_one, np.minimum(of_first, COPY), NO_DOSAGE).astype(np.uint16)
+    return count_dosages(values, _inside(cohort, groups))[..., 1:]
+
+
+def _inside(cohort: Cohort, groups: Sequence[Group]) -> np.ndarray:
+    """Mark the people of each group: bool (groups, n)."""
+    inside = [members(group, cohort.samples) for group in groups]
+    return np.array(inside, bool).reshape(len(inside), len(cohort.samples))
 
 
 def nearest(cohort: Cohort, variants: slice | np.ndarray, groups: Sequence[Group]) -> np.ndarray:

@@ -6,8 +6,9 @@ from unpooled.plan.common_options import COVAR_VARIANCE_STANDARDIZE
 from unpooled.plan.genotype_model import terms_of
 from unpooled.plan.options import Number, Place, Switch
 from unpooled.plan.plan import Plan
+from unpooled.plan.result_files import META
 
-DOSAGE_FILES = ("glm", "ssf")
+DOSAGE_FILES = ("glm", "ssf", META)
 """Result files that a study of dosages can have."""
 
 MOST_MACH_R2 = 2.0
@@ -22,8 +23,6 @@ def _dosages_problem(is_on: bool, plan: Plan) -> str:
             f"{', '.join(others)}: files of PLINK 1.9 are of called genotypes; choose from "
             f"{', '.join(DOSAGE_FILES)}, or leave dosages out"
         )
-    if not terms_of(plan).is_plain:
-        return "dosages go with the additive model without interactions"
     return ""
 
 
@@ -33,7 +32,7 @@ DOSAGES = Switch(
     came_later=True,
     label="Imputed dosages",
     hint="Copies of an allele as they are imputed, such as 0.87, instead of called genotypes. A cohort with "
-    "called genotypes counts whole copies. In the PLINK 2 report and GWAS-SSF only.",
+    "called genotypes counts whole copies. Not for PLINK 1.9's reports, which are of calls.",
     place=Place.MODEL,
     fact="copies as they are imputed, such as 0.87, instead of called genotypes; a cohort with calls counts "
     "whole copies",
