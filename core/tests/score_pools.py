@@ -10,9 +10,11 @@ import pooled as pools
 from sklearn.linear_model import LinearRegression, Ridge
 
 from unpooled.asking.cohort import ArrayCohort, Cohort, Dosages, Packed, Samples, dosages_of
+from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.methods import check
 from unpooled.methods.polygenic.counts import groups, key_of
 from unpooled.methods.polygenic.options import HELD_OUT
+from unpooled.methods.shared.options import DOSAGES
 from unpooled.panel.panel import Panel, canonical_order
 from unpooled.plan.plan import NO_KEY, Covariate, Plan
 from unpooled.run import run
@@ -45,7 +47,7 @@ class Pooled:
     plan: Plan
     panel: Panel
     copies: np.ndarray
-    """int8 (m, n)"""
+    """int8 (m, n), of dosages float64"""
     samples: Samples
     of_cohort: np.ndarray
     """int64 (n,)"""
@@ -58,7 +60,12 @@ class Pooled:
             inside = self.of_cohort == number
             each = (getattr(self.samples, name)[inside] for name in ("phenotype", "sex", "founder", "kept"))
             samples = Samples(*each, self.samples.covariates[inside])
-            found.append(InMemory.of(samples, self.copies[:, inside], swapped))
+            copies = self.copies[:, inside]
+            if DOSAGES.of(self.plan):
+                imputed = np.where(copies < 0, NO_DOSAGE, copies * COPY).astype(np.uint16)
+                found.append(ArrayCohort(samples, np.rint(copies).astype(np.int8), swapped, imputed))
+            else:
+                found.append(InMemory.of(samples, copies, swapped))
         return found
 
     def study(self) -> Tables:
@@ -124,7 +131,11 @@ def pooled(
     trait = more.setdefault("trait", "quantitative")
     phenotype = 1e4 + 50 * risk if trait == "quantitative" else (risk > np.median(risk)).astype(float)
     phenotype[::31] = np.nan
-    copies = np.where(random.random(copies.shape) < missing, -1, copies).astype(np.int8)
+    if more.get("dosages"):
+        noise = random.normal(0, random.choice([0.02, 0.4], (variants, 1)), copies.shape)
+        copies = np.rint(np.clip(copies + noise, 0, 2) * COPY) / COPY
+    copies = np.where(random.random(copies.shape) < missing, -1, copies)
+    copies = copies if more.get("dosages") else copies.astype(np.int8)
     panel = Panel.of([(1 + k % 22, 1000 + k, b"rs%d" % k, b"A", b"G") for k in range(variants)])
     order = canonical_order(panel.chromosome, panel.position, panel.name)
     assert (order == np.arange(variants)).all()

@@ -43,6 +43,7 @@ REGIMES: dict[str, dict[str, Any]] = {
     "more variants than people": {"variants": 1500, "people": 500},
     "cases and controls": {"trait": "case/control", "covariates": 2},
     "half left out": {"held_out": 2},
+    "of dosages": {"dosages": True, "missing": 0.1, "covariates": 1},
 }
 
 

@@ -386,6 +386,9 @@ STUDIES: dict[str, Callable[[], Small]] = {
     "linear, of dosages and conditions": lambda: of_variants(
         "linear", missing="exact", dosages=True, condition=("rs1_2", "rs1_5"), files=_OF_DOSAGES
     ),
+    "linear, of dosages, beside components": lambda: of_variants(
+        "linear", cohorts=5, components=2, dosages=True, files=("glm",)
+    ),
     "logistic, of dosages and conditions": lambda: of_variants(
         "logistic", dosages=True, condition=("rs1_2",), hwe=0, files=_OF_DOSAGES
     ),
@@ -453,9 +456,11 @@ STUDIES: dict[str, Callable[[], Small]] = {
         "logistic", cohorts=4, components=2, condition=("rs1_2",), phenotypes=("z",), files=_OF_PLINK
     ),
     "pca": lambda: of_variants("pca", pca=3),
+    "pca, of dosages": lambda: of_variants("pca", pca=3, dosages=True, mach_r2_filter=0.1, hwe=0),
     "pca, pruned": lambda: of_variants("pca", pca=2, prune_components="3 1 0.9"),
     "pca, of everyone": lambda: of_variants("pca", pca=2, nonfounders=True, prune_components="3 1 0.9"),
     "polygenic": lambda: of_variants("polygenic", held_out=2, shares=_SMALL),
+    "polygenic, of dosages": lambda: of_variants("polygenic", held_out=2, shares=_SMALL, dosages=True),
     "polygenic, of cases": lambda: of_variants("polygenic", held_out=2, shares=_SMALL, trait="case/control"),
     **{
         method: lambda method=method: of_tables(method)  # type: ignore[misc]

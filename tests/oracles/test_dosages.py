@@ -221,6 +221,65 @@ OF_META: dict[str, Words] = {
 }
 
 
+@pytest.fixture(scope="module")
+def peoples(tmp_path_factory: pytest.TempPathFactory) -> Pooled:
+    """600 people of three populations, with dosages of 800 variants, 160 on each kind of chromosome."""
+    folder, random = tmp_path_factory.mktemp("peoples"), np.random.default_rng(12)
+    population, ancestral = random.integers(3, size=600), random.uniform(0.15, 0.85, (800, 1))
+    frequency = np.clip(ancestral + random.normal(0, 0.12, (800, 3)), 0.05, 0.95)[:, population]
+    noise = np.resize((0.2, 0.05, 0.05, 0.05), (800, 1)) * random.normal(size=frequency.shape)
+    dosages = np.clip(random.binomial(2, frequency) + noise, 0, 2)
+    dosages[::7][random.random((len(dosages[::7]), 600)) < 0.05] = np.nan
+    sexes: list[object] = [1 + k % 2 for k in range(600)]
+    return made(folder, dosages, 160, sexes, np.round(population + random.normal(size=600), 5))
+
+
+def test_components_are_plink2s(peoples: Pooled, rehearse: Rehearse, tmp_path: Path) -> None:
+    """Eigenvalues, loadings and counts; scores at the cohorts, which plink2 also makes of our files."""
+    ours, theirs, filters = tmp_path / "ours", tmp_path / "theirs", ("--maf", 0.1, "--geno", 0.3)
+    rehearse("--test", "pca", "--dosages", *pfiles(peoples.parts), *filters, "--pca", 3, "--out", ours)
+    plink2("--pfile", peoples.prefix, "--autosome", *filters, "--freq", "counts", "--pca", 3, "allele-wts",
+           "meanimpute", "--threads", 1, "--out", theirs)  # fmt: skip
+    values = [np.loadtxt(f"{stem}.eigenval") for stem in (ours, theirs)]
+    np.testing.assert_allclose(*(each[:2] for each in values), rtol=1e-5)  # those that stand out
+    weighted = [[row["ID"] for row in rows(Path(f"{stem}.eigenvec.allele"))] for stem in (ours, theirs)]
+    assert weighted[0] == weighted[1] and 200 < len(weighted[0]) / 2 < 300
+    counts, theirs_of = ({row["ID"]: row for row in rows(Path(f"{stem}.acount"))} for stem in (ours, theirs))
+    for name, row in counts.items():
+        of_alt, everything = (float(theirs_of[name][title]) for title in ("ALT_CTS", "OBS_CT"))
+        of_ours = of_alt if row["ALT"] == theirs_of[name]["ALT"] else everything - of_alt
+        assert float(row["ALT_CTS"]) == pytest.approx(of_ours, rel=1e-5)
+    named = {row["IID"]: row for part in peoples.parts for row in rows(Path(f"{part}.eigenvec"))}
+    for each in rows(Path(f"{theirs}.eigenvec")):
+        for title in ("PC1", "PC2"):
+            near = abs(float(named[each["#IID"]][title]))
+            assert near == pytest.approx(abs(float(each[title])), abs=1e-5)
+    plink2("--pfile", peoples.prefix, "--read-freq", f"{ours}.acount",
+           "--score", f"{ours}.eigenvec.allele", 2, 5, "header-read", "no-mean-imputation",
+           "variance-standardize", "cols=scoresums", "--score-col-nums", "6-7",
+           "--out", tmp_path / "placed")  # fmt: skip
+    unit = len(counts) * np.sqrt(values[0][:2])
+    for each in rows(tmp_path / "placed.sscore"):
+        placed = [float(each[f"PC{k}_SUM"]) / unit[k - 1] for k in (1, 2)]
+        assert placed == pytest.approx([float(named[each["#IID"]][f"PC{k}"]) for k in (1, 2)], abs=1e-5)
+
+
+def test_a_regression_beside_components_is_plink2s(
+    peoples: Pooled, rehearse: Rehearse, tmp_path: Path
+) -> None:
+    filters = ("--maf", 0.1)
+    rehearse("--test", "linear", "--dosages", *pfiles(peoples.parts), *FLOORS, *filters, "--components", 2,
+             "--files", "glm", "--hide-covar", "--out", tmp_path / "ours")  # fmt: skip
+    plink2("--pfile", peoples.prefix, "--autosome", *filters, "--pca", 2, "meanimpute", "--threads", 1,
+           "--out", tmp_path / "axes")  # fmt: skip
+    plink2("--pfile", peoples.prefix, *filters, "--covar", tmp_path / "axes.eigenvec",
+           "--covar-variance-standardize", "--glm", "hide-covar", "--out", tmp_path / "pooled")  # fmt: skip
+    bounds = {"BETA": (1e-4, 1e-4), "SE": (1e-4, 0.0), "T_STAT": (1e-4, 1e-3), "P": (2e-3, 0.0)}
+    theirs = tmp_path / "pooled.PHENO1.glm.linear"
+    found = agreement(tmp_path / "ours.phenotype.glm.linear", theirs, GLM, bounds, digits=6)
+    assert found.numbers > 600 and not found.far and not found.ours_alone and not found.theirs_alone
+
+
 def test_own_frequencies_are_plink2s(mice: Pooled, rehearse: Rehearse, tmp_path: Path) -> None:
     """Own frequencies are set next to the pool's, from the result of a study of dosages. Families are
     together in a cohort, so that a few differ.

@@ -36,7 +36,8 @@ from unpooled_client.study.deriving import Deriving, derived_in
 from unpooled_client.study.session import Session
 from unpooled_client.study.trust import Distrust
 
-PLAN = Plan("linear", "y", 3, NO_KEY, trait="quantitative", covariates=(Covariate("c"),), files=("assoc",))
+LINEAR = Plan("linear", "y", 3, NO_KEY, trait="quantitative", covariates=(Covariate("c"),), files=("assoc",))
+PLAN = terms_of(files=("glm",), components=2).plan
 
 
 def cohort_of(people: int) -> ArrayCohort:
@@ -54,9 +55,9 @@ def cohort_of(people: int) -> ArrayCohort:
 def test_scores_outlast_the_program_and_belong_to_one_seed(tmp_path: Path) -> None:
     folder, cohort, kept = StateFolder(tmp_path / "state"), cohort_of(30), np.ones(5, bool)
     folder.path.mkdir()
-    scores = KeepScores(kept, np.ones(5), np.random.default_rng(2).normal(size=(2, 5)))
+    scores = KeepScores(PLAN, kept, np.ones(5), np.random.default_rng(2).normal(size=(2, 5)))
     nothing = Directions.of(np.zeros((1, 5)))
-    other = Multiply(kept, np.ones(5), nothing.packed, nothing.exponent, 9, 1)
+    other = Multiply(PLAN, kept, np.ones(5), nothing.packed, nothing.exponent, 9, 1)
 
     before = Deriving(folder, b"seed")
     assert before.extended(cohort, other) is cohort
@@ -78,13 +79,13 @@ def test_scores_outlast_the_program_and_belong_to_one_seed(tmp_path: Path) -> No
 def test_predictions_outlast_the_program_and_are_no_covariates(tmp_path: Path) -> None:
     folder, cohort = StateFolder(tmp_path / "state"), cohort_of(30)
     folder.path.mkdir()
-    design = SumColumns(PLAN, 28, np.zeros(2), np.zeros(2, np.int64))
+    design = SumColumns(LINEAR, 28, np.zeros(2), np.zeros(2, np.int64))
     residual = Residual(design, np.zeros(2), 1.0)
     variants, none = np.arange(5, dtype=np.uint32), np.ones(5)
     products = 1000 * np.eye(5)[np.triu_indices(5)]
     about = variants, none, np.zeros((2, 5)), none, products, none, np.ones(len(SHARES)), residual
-    blocks = [PredictByBlock(PLAN, *about, number) for number in range(2)]
-    stack = SumPredictions(PLAN, np.zeros(2 * len(SHARES)), np.ones(2 * len(SHARES)), residual)
+    blocks = [PredictByBlock(LINEAR, *about, number) for number in range(2)]
+    stack = SumPredictions(LINEAR, np.zeros(2 * len(SHARES)), np.ones(2 * len(SHARES)), residual)
 
     deriving = Deriving(folder, b"seed")
     sums = [questions.answer(block, deriving.extended(cohort, block))["sums"] for block in blocks]
@@ -106,7 +107,7 @@ def test_a_question_that_the_book_refuses_leaves_what_was_derived(tmp_path: Path
     folder, seed, cohort = StateFolder(tmp_path / "state"), bytes(range(32)), cohort_of(30)
     folder.path.mkdir()
     weights = np.random.default_rng(2).normal(size=(2, 5))
-    honest = KeepScores(np.ones(5, bool), np.ones(5), weights)
+    honest = KeepScores(PLAN, np.ones(5, bool), np.ones(5), weights)
     Deriving(folder, seed).extended(cohort, honest)
     Book.begin(folder.book, seed)
     terms = terms_of(files=("glm",), components=2)

@@ -166,9 +166,11 @@ def _plans(method: Method) -> Iterator[Plan]:
         [{OPENS.name: opens} for opens in (SUMS, BITS)] if OPENS in method.options else [{}]
     )
     if DOSAGES in method.options:
-        files = {"files": list(DOSAGE_FILES), "cohorts": FEWEST_APART}
-        opened.append({DOSAGES.name: True, CONDITION.name: [_EXAMPLE], **files})
-        opened.append({DOSAGES.name: True, GENOTYPE_MODEL.name: "dominant", "files": ["glm"]})
+        files = [file for file in DOSAGE_FILES if file in method.files] or list(method.usual_files)
+        opened.append({DOSAGES.name: True, "files": files, "cohorts": FEWEST_APART})
+        if GENOTYPE_MODEL in method.options:
+            opened[-1][CONDITION.name] = [_EXAMPLE]
+            opened.append({DOSAGES.name: True, GENOTYPE_MODEL.name: "dominant", "files": ["glm"]})
     if CLUMPED in method.files:
         opened.append({"files": [CLUMPED]})
     if META in method.files:

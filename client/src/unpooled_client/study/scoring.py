@@ -13,6 +13,7 @@ from unpooled.formats.density import read_density
 from unpooled.formats.eigenvectors import Loadings, exactly
 from unpooled.formats.scoring_file import ScoringFile
 from unpooled.methods.shared.kept_autosomes import scores_of
+from unpooled.methods.shared.options import DOSAGES
 from unpooled.pages.page import document, encoded, section, tag
 from unpooled.panel.panel import Panel
 from unpooled.pictures import drawing, people_svg
@@ -110,7 +111,8 @@ def _scores(
         raise report.problem()
     cohort, kept = data.align(panel), np.flatnonzero(data.samples.kept)
     there = np.flatnonzero(cohort.rows >= 0)
-    scores = scores_of(cohort, there, mean[there], np.ascontiguousarray(weights[there]))
+    of_there = np.ascontiguousarray(weights[there])
+    scores = scores_of(cohort, there, mean[there], of_there, dosed=DOSAGES.of(plan))
     return [(fam.fid[k], fam.iid[k]) for k in kept.tolist()], scores[kept]
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import islice
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,11 +84,16 @@ def write_counts(file: BinaryIO, panel: Panel, rows: Arrays, layout: Layout) -> 
             Name("ID", 0, variants.name(part).values),
             Text("REF", 0, variants.a2(part).values),
             Text("ALT", 0, variants.a1(part).values),
-            Whole("ALT_CTS", 0, rows["a1_count"][part]),
-            Whole("OBS_CT", 0, rows["allele_count"][part]),
+            _count("ALT_CTS", rows["a1_count"][part]),
+            _count("OBS_CT", rows["allele_count"][part]),
         ]
 
     write_table(file, len(rows["variant"]), block, variants.pool, separator=b"\t")
+
+
+def _count(title: str, alleles: NDArray[Any]) -> Column:
+    """A column of counts, which are whole but of dosages."""
+    return Whole(title, 0, alleles) if alleles.dtype.kind in "iu" else Name(title, 0, exactly(alleles))
 
 
 def exactly(numbers: NDArray[np.float64]) -> NDArray[np.bytes_]:
@@ -122,7 +127,7 @@ class Loadings:
                     raise ValueError
                 code = int(chromosome_code(chromosome, autosomes) or 0)
                 keys.append((code, int(position), name.encode(), alt.encode(), ref.encode()))
-                p[row] = int(copies) / int(alleles)
+                p[row] = float(copies) / float(alleles)
                 of_alt[row] = [float(word) for word in with_weights[5:]]
             except (ValueError, ZeroDivisionError):
                 raise UnpooledError(f"components, line {row + 2} of the counts: got {line}") from None

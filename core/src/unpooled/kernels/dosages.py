@@ -4,6 +4,7 @@
     count_dosages  for each variant and group of people: people with a dosage, their sum, that of squares
     products       for each variant and column: the sum over these of what copies of an allele count x column
     over_missing   for each variant and column: the sum of the column over people without a dosage
+    add_scores     for each person: sums of weighted copies over the variants
 
 Counts are whole numbers, hence exact. In `products` four variants are multiplied with eight columns at once,
 so that what is summed stays in registers. Nothing goes through BLAS, whose order of sums depends on threads.
@@ -95,6 +96,14 @@ def over_missing(values: Dosages, columns: Floats) -> Floats:
     out = np.zeros((len(values), columns.shape[1]))
     _over_missing(np.ascontiguousarray(values), np.ascontiguousarray(columns), out)
     return out
+
+
+def add_scores(
+    values: Dosages, second: NDArray[np.bool_], mean: Floats, weights: Floats, out: Floats, power: int = 1
+) -> None:
+    """Add to each person's sums as `unpooled.kernels.scores.add_scores`: `out` is (n, s), C-contiguous."""
+    arrays = (np.ascontiguousarray(array) for array in (values, second, mean, weights))
+    _add_scores(*arrays, power, out)
 
 
 @compiled
@@ -227,3 +236,19 @@ def _over_missing(values: Any, columns: Any, out: Any) -> None:
                     if some[s] == NO_DOSAGE:
                         for c in range(columns.shape[1]):
                             out[v, c] += columns[start + s, c]
+
+
+@compiled
+def _add_scores(values: Any, second: Any, mean: Any, weights: Any, power: Any, out: Any) -> None:
+    copies = np.empty(TILE)
+    for start in range(0, values.shape[1], TILE):  # people whose sums stay in the cache
+        stop = min(start + TILE, values.shape[1])
+        for v in range(values.shape[0]):
+            _convert(values[v, start:stop], second[v], copies)
+            for s in range(start, stop):
+                about = copies[s - start] - mean[v] if values[v, s] != NO_DOSAGE else 0.0
+                for k in range(weights.shape[1]):
+                    added = about * weights[v, k]
+                    for _ in range(1, power):
+                        added *= about * weights[v, k]
+                    out[s, k] += added

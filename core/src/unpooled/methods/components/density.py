@@ -76,7 +76,7 @@ class RankCells(OfPeople, name="components/density", title="Rank the density of 
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         def of_all(kept: np.ndarray, mean: np.ndarray) -> RankCells:
             weights = np.zeros((COMPONENTS, len(mean)))
-            return cls(kept, mean, weights, MOST_PEOPLE)
+            return cls(plan, kept, mean, weights, MOST_PEOPLE)
 
         return cls.foreseen_widest(plan, sizes, of_all)
 
@@ -100,7 +100,7 @@ def density(study: Study, found: Components) -> Asks[None]:
     scaled = found.scaled
     unit = np.sqrt(found.values[:COMPONENTS] * len(scaled.variants) / found.people)
     weights = found.loadings[:COMPONENTS] * scaled.scale / unit[:, None]
-    told = yield RankCells(scaled.kept, scaled.mean, weights, found.people)
+    told = yield RankCells(study.plan, scaled.kept, scaled.mean, weights, found.people)
     reached = told["reaches"].sum(axis=1, dtype=int)
     index = np.flatnonzero(reached)
     low = np.stack([index // SIDE, index % SIDE], axis=1) * (2 * REACH / SIDE) - REACH

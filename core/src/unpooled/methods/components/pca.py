@@ -22,6 +22,7 @@ from unpooled.methods.ld.options import INDEP_PAIRWISE, PRUNE_COMPONENTS
 from unpooled.methods.purpose import Purpose
 from unpooled.methods.shared import summary
 from unpooled.methods.shared.layout import laid_out
+from unpooled.methods.shared.options import OF_DOSAGES
 from unpooled.pages.page import Html, joined, section, tag
 from unpooled.pictures.people_svg import SHADED, people_over_density
 from unpooled.plan.common_options import BY_PLACE, FILTERS, MODULAR, SEXES
@@ -116,7 +117,7 @@ PCA = VariantMethod(
             f"{FEWEST_AT_A_LEVEL} people: each cohort draws its own people over it",
         ),
     },
-    options=(PCA_COUNT, PRUNE_COMPONENTS, COMPONENT_TOLERANCE, SEXES, BY_PLACE, *FILTERS),
+    options=(PCA_COUNT, PRUNE_COMPONENTS, COMPONENT_TOLERANCE, SEXES, BY_PLACE, *OF_DOSAGES, *FILTERS),
     templates=(
         Template(
             "pca",
@@ -126,7 +127,7 @@ PCA = VariantMethod(
             {PRUNE_COMPONENTS: INDEP_PAIRWISE.usual, **QUALITY},
         ),
     ),
-    cost=Cost(120e-6, lambda columns: 30e-9),
+    cost=Cost(120e-6, lambda columns: 30e-9, 60e-9),
     columns=columns_of,
     rules=_rules,
     wording=Wording("The principal components of the genotypes", "were computed", "in the components"),

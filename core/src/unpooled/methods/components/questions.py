@@ -26,13 +26,16 @@ from unpooled.kernels.fixed_order import total
 from unpooled.methods.components.krylov import Directions
 from unpooled.methods.components.options import BEYOND, MOST_ROUNDS, USUAL_ROUNDS, number_of
 from unpooled.methods.ld.questions import PRUNING_ASKS
-from unpooled.methods.shared import genotype_counts, groups
+from unpooled.methods.shared import filters, genotype_counts, groups
 from unpooled.methods.shared.chunks import DIPLOID, Chunk, foreseen_autosomal
+from unpooled.methods.shared.dosage_counts import OfDosages
+from unpooled.methods.shared.dosage_table import nearest
 from unpooled.methods.shared.far_out import CountFarOut
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
 from unpooled.methods.shared.groups import FOUNDER, NONFOUNDER, Group
-from unpooled.methods.shared.kept_autosomes import OfKept, times_genotypes
-from unpooled.methods.shared.without_any import ON_RUNGS, on_rungs
+from unpooled.methods.shared.kept_autosomes import OfKept
+from unpooled.methods.shared.options import DOSAGES
+from unpooled.methods.shared.without_any import ON_RUNGS, capped, on_rungs
 from unpooled.plan.common_options import COMPONENTS
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 
@@ -72,7 +75,9 @@ class CountPeople(UnderPlan, name="components/people", title="Count people", rin
 class CountGenotypes(genotype_counts.CountCarried, name="components/genotypes"):
     """Genotype counts of founders and of others, on the autosomes."""
 
-    asked_if: ClassVar[Condition] = number_of
+    asked_if: ClassVar[Condition] = lambda plan: (
+        number_of(plan) and (not DOSAGES.of(plan) or filters.of_calls(plan))
+    )
 
     @classmethod
     def foreseen_chunks(cls, plan: Plan, sizes: Sizes | None) -> Iterable[Chunk] | None:
@@ -81,6 +86,19 @@ class CountGenotypes(genotype_counts.CountCarried, name="components/genotypes"):
     @classmethod
     def foreseen_groups(cls, chromosome: str, plan: Plan) -> tuple[Group, ...]:
         return groups_of(plan) if number_of(plan) and chromosome == DIPLOID else ()
+
+
+@dataclass(frozen=True)
+class CountDosages(OfDosages, CountGenotypes, name="components/dosages", title="Sum dosages", ring_bits=64):
+    """Sums of dosages of founders and of others, on the autosomes, and who carries each allele, capped."""
+
+    sends: ClassVar[tuple[Count, ...]] = (*OfDosages.sends, genotype_counts.CAPPED)
+    asked_if: ClassVar[Condition] = lambda plan: number_of(plan) and DOSAGES.of(plan)
+
+    def local(self, cohort: Cohort) -> Arrays:
+        counts = nearest(cohort, slice(self.start, self.stop), self.groups).sum(axis=1)
+        carried = capped(genotype_counts.carriers(counts))
+        return {**super().local(cohort), genotype_counts.CAPPED.name: carried}
 
 
 class OfPeople(OfKept):
@@ -121,7 +139,7 @@ class Multiply(OfPeople, name="components/products", title="Multiply with the ge
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         def of_all(kept: np.ndarray, mean: np.ndarray) -> Multiply:
             none = Directions.of(np.zeros((min(most_directions(plan), len(mean)), len(mean))))
-            return cls(kept, mean, none.packed, none.exponent, 1, 1)
+            return cls(plan, kept, mean, none.packed, none.exponent, 1, 1)
 
         return cls.foreseen_widest(plan, sizes, of_all, MOST_ROUNDS, USUAL_ROUNDS)
 
@@ -147,7 +165,7 @@ class Multiply(OfPeople, name="components/products", title="Multiply with the ge
 
     def local(self, cohort: Cohort) -> Arrays:
         scores = self.scores(cohort, self.directions.rows() * scale_of(self.mean))
-        products = times_genotypes(cohort, self.items, self.mean, scores)
+        products = self.times_genotypes(cohort, scores)
         return {"products": np.ascontiguousarray(products.T)}
 
 
@@ -176,7 +194,7 @@ class KeepScores(OfPeople, name="components/scores", title="Keep the people's sc
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         def of_all(kept: np.ndarray, mean: np.ndarray) -> KeepScores:
-            return cls(kept, mean, np.zeros((COMPONENTS.of(plan), len(mean))))
+            return cls(plan, kept, mean, np.zeros((COMPONENTS.of(plan), len(mean))))
 
         return cls.foreseen_widest(plan, sizes, of_all)
 
@@ -211,7 +229,14 @@ def bound(squares: np.ndarray, scale: np.ndarray) -> int:
     return math.ceil(math.sqrt(float(squares.max(initial=0)) * float(total(squares * scale * scale)))) + 1
 
 
-ASKS: tuple[type[Question], ...] = (*PRUNING_ASKS, CountPeople, CountGenotypes, CountFarOut, Multiply)
+ASKS: tuple[type[Question], ...] = (
+    *PRUNING_ASKS,
+    CountPeople,
+    CountDosages,
+    CountGenotypes,
+    CountFarOut,
+    Multiply,
+)
 """Questions that a study of principal components may ask, in this order."""
 
 ASKS_FIRST = (*ASKS, KeepScores)

@@ -17,10 +17,11 @@ from unpooled.methods.polygenic.result import (
     write_performance,
 )
 from unpooled.methods.purpose import Purpose
-from unpooled.methods.regression.counts import CountGenotypes
+from unpooled.methods.regression.counts import CountDosages, CountGenotypes
 from unpooled.methods.regression.pool import Census
 from unpooled.methods.shared.far_out import CountFarOut
 from unpooled.methods.shared.layout import laid_out
+from unpooled.methods.shared.options import OF_DOSAGES
 from unpooled.methods.shared.standardise import Magnitude, Mean, Spread
 from unpooled.plan.common_options import BY_PLACE, COHORT_SUMS, COVARIATES, FILTERS, SEXES
 from unpooled.plan.plan import Plan
@@ -53,6 +54,7 @@ POLYGENIC = VariantMethod(
         Spread,
         CountSides,
         SumColumns,
+        CountDosages,
         CountGenotypes,
         CountCarriers,
         SumWithAlleles,
@@ -72,7 +74,7 @@ POLYGENIC = VariantMethod(
         PERFORMANCE_FILE: AboutFile("Performance", "of each share of variance that was tried, as JSON"),
         CARD_FILE: AboutFile("Card", "people, performance, and what the score must not be used for"),
     },
-    options=(COVARIATES, COHORT_SUMS, HELD_OUT, SHARES, SEXES, BY_PLACE, *FILTERS),
+    options=(COVARIATES, COHORT_SUMS, HELD_OUT, SHARES, SEXES, BY_PLACE, *OF_DOSAGES, *FILTERS),
     templates=(
         Template(
             "polygenic",
@@ -82,7 +84,7 @@ POLYGENIC = VariantMethod(
             QUALITY,
         ),
     ),
-    cost=Cost(60e-6, lambda columns: 80e-9),
+    cost=Cost(60e-6, lambda columns: 80e-9, 40e-9),
     file_name=lambda file, plan: _ENDINGS[file],
     columns=columns_of,
     shown=shown,

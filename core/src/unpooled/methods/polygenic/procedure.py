@@ -24,7 +24,7 @@ from unpooled.methods.polygenic.counts import GROUPS, CountLeftOut, CountSides
 from unpooled.methods.polygenic.options import HELD_OUT, MOST_ROUNDS, ROUNDS_PER_PERSON, SHARES, TOLERANCE
 from unpooled.methods.polygenic.result import rows_of, score
 from unpooled.methods.regression.calls import Calls
-from unpooled.methods.regression.counts import count_genotypes
+from unpooled.methods.regression.counts import count_variants
 from unpooled.methods.regression.dependent import about_means, refuse_dependent
 from unpooled.methods.regression.pool import Pool, count_people
 from unpooled.methods.shared.beside_means import few_beside, refuse_few_beside
@@ -126,7 +126,7 @@ def _refuse_dependent(plan: Plan, design: questions.SumColumns, products: np.nda
 @procedure("polygenic/chunk")
 def about_chunk(study: Study, chunk: Chunk, pool: Pool, design: questions.SumColumns) -> Asks[Part]:
     """Count the genotypes of a chunk; sum those that pass the filters and are carried by enough people."""
-    counted, _ = yield from count_genotypes(study, chunk, pool)
+    counted, _ = yield from count_variants(study, chunk, pool)
     carried = (yield questions.CountCarriers(study.plan, chunk.start, chunk.stop))["capped"]
     table = counted.table
     calls = Calls.of(table, chunk.chromosome, pool, exact=False)

@@ -26,8 +26,10 @@ from unpooled.methods.polygenic.counts import FITTED, GROUPS, OfDrawn
 from unpooled.methods.polygenic.options import MOST_ROUNDS, SHARES, USUAL_SHARES
 from unpooled.methods.shared.chunks import Chunk, OfChunk, foreseen_autosomal, foreseen_of
 from unpooled.methods.shared.column_products import OfColumnProducts
+from unpooled.methods.shared.dosage_table import nearest_in
 from unpooled.methods.shared.genotype_counts import carriers, counted_in
 from unpooled.methods.shared.kept_autosomes import OfKept, times_genotypes
+from unpooled.methods.shared.options import DOSAGES
 from unpooled.methods.shared.without_any import capped
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 
@@ -88,7 +90,8 @@ class CountCarriers(OfChunk, OfDrawn, name="polygenic/carriers", title="Count ca
         return foreseen_of(chunks, lambda chunk: cls(plan, chunk.start, chunk.stop), exact=True)
 
     def local(self, cohort: Cohort) -> Arrays:
-        counts = counted_in(cohort, slice(self.start, self.stop), self.members(cohort))
+        count = nearest_in if DOSAGES.of(self.plan) else counted_in
+        counts = count(cohort, slice(self.start, self.stop), self.members(cohort))
         return {"capped": capped(carriers(counts))}
 
 
@@ -149,7 +152,8 @@ class SumWithAlleles(
     def local(self, cohort: Cohort) -> Arrays:
         z = self.design.values(cohort)
         columns = np.concatenate([z * part[:, None] for part in self.members(cohort)], axis=1)
-        sums = times_genotypes(cohort, self.items, self.mean, columns)
+        dosed = bool(DOSAGES.of(self.plan))
+        sums = times_genotypes(cohort, self.items, self.mean, columns, dosed=dosed)
         return {"sums": sums.reshape(self.count, GROUPS, self.width)}
 
 
@@ -216,7 +220,7 @@ class Project(_OfColumns, OfKept, name="polygenic/projections", title="Project t
         inside = np.column_stack([fitted | left_out if of_all else fitted for of_all in self.is_of_all])
         scores = self.scores(cohort, self.directions) * inside
         z = self.design.values(cohort)[:, :-1]
-        found = times_genotypes(cohort, self.items, self.mean, scores)
+        found = self.times_genotypes(cohort, scores)
         return {"genotypes": np.ascontiguousarray(found.T), "columns": np.einsum("nf,nc->fc", scores, z)}
 
 

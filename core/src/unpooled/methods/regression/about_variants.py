@@ -8,81 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from unpooled.asking.cohort import Cohort, blocks
 from unpooled.asking.question import Sent, UnderPlan
-from unpooled.kernels import dosages as of_dosages
-from unpooled.kernels import products as of_calls
 from unpooled.methods.regression.options import is_exact
 from unpooled.methods.shared.allele_coding import called_words, sexes
 from unpooled.methods.shared.chunks import Chunk, OfAsked, flags
+from unpooled.methods.shared.copies import Copies, DosageCopies, copies_of
 from unpooled.methods.shared.options import DOSAGES
 from unpooled.methods.shared.standardise import Columns, column_names
 from unpooled.plan.genotype_model import Terms, terms_of
 from unpooled.plan.plan import Plan
-
-
-class Copies(Protocol):
-    """Copies of an allele of m variants, in n people."""
-
-    @property
-    def values(self) -> np.ndarray:
-        """Words of calls, uint64 (m, w), or dosages, uint16 (m, n), as `unpooled.asking.cohort` has them."""
-
-    @property
-    def second(self) -> np.ndarray:
-        """bool (m,): those of the file's A2 count, else of its A1."""
-
-    def products(self, columns: np.ndarray, factors: np.ndarray) -> np.ndarray:
-        """Multiply as `unpooled.kernels.dosages.products`: float64 (m, c) from (n, c) and (2, 3, c)."""
-
-    def with_squares(self, columns: np.ndarray, squared: np.ndarray) -> np.ndarray:
-        """Multiply as `unpooled.kernels.products.products`: float64 (m, c + s) from (n, c) and (n, s)."""
-
-    def over_missing(self, which: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Sums of columns, (n, c), over the people of whom some variants, bool (m,), are not known."""
-
-
-_COPIES, _ONES = (0.0, 1.0, 2.0), (1.0, 1.0, 1.0)
-"""Factors of what 0, 1 and 2 copies count."""
-
-
-@dataclass(frozen=True, eq=False)
-class CalledCopies:
-    values: np.ndarray
-    second: np.ndarray
-
-    def products(self, columns: np.ndarray, factors: np.ndarray) -> np.ndarray:
-        return of_calls.coded_products(self.values, self.second, columns, factors[0] * factors[1])
-
-    def with_squares(self, columns: np.ndarray, squared: np.ndarray) -> np.ndarray:
-        return of_calls.products(self.values, self.second, columns, squared)
-
-    def over_missing(self, which: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        return of_calls.over_missing(self.values[which], columns)
-
-
-@dataclass(frozen=True, eq=False)
-class DosageCopies:
-    values: np.ndarray
-    second: np.ndarray
-
-    def products(self, columns: np.ndarray, factors: np.ndarray) -> np.ndarray:
-        return of_dosages.products(self.values, self.second, columns, factors)
-
-    def with_squares(self, columns: np.ndarray, squared: np.ndarray) -> np.ndarray:
-        factors = np.repeat(
-            [[_COPIES, _ONES], [_COPIES, _COPIES]], [columns.shape[1], squared.shape[1]], axis=0
-        )
-        every = np.concatenate([columns, squared], axis=1)
-        return self.products(every, factors.transpose(1, 2, 0))
-
-    def over_missing(self, which: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        return of_dosages.over_missing(self.values[which], columns)
-
 
 NOT_ASKED, FIRST, SECOND, INCOMPLETE, TIED = 0, 1, 2, 4, 8
 """Flags of what is asked of a variant: nothing; copies of the panel's first allele, or of its second; and,
@@ -245,12 +184,12 @@ class AboutVariants(OfPeople, OfAsked, UnderPlan):
 
     def copies_of(self, cohort: Cohort) -> Copies:
         """Read the copies of the variants asked about, counted as the plan requires."""
-        if DOSAGES.of(self.plan):
-            found = cohort.dosages(self.items)
-            return DosageCopies(found.values, found.swapped ^ self.flagged(SECOND))
-        packed = cohort.packed(self.items)
-        words = called_words(packed.words, cohort.samples, self.chromosome, self.exact)
-        return CalledCopies(words, packed.swapped ^ self.flagged(SECOND))
+        found = copies_of(cohort, self.items, dosed=DOSAGES.of(self.plan))
+        found = replace(found, second=found.second ^ self.flagged(SECOND))
+        if isinstance(found, DosageCopies):
+            return found
+        words = called_words(found.values, cohort.samples, self.chromosome, self.exact)
+        return replace(found, values=words)
 
     def first_of_ties(self, second: np.ndarray) -> np.ndarray:
         """1 where this cohort's files call the first allele of a tie A1; `second` as of `copies_of`.

@@ -39,7 +39,8 @@ from unpooled.methods.shared import filters, genotype_counts
 from unpooled.methods.shared.allele_coding import PLACES, X2_KNOWN, by_plink2
 from unpooled.methods.shared.chunks import DIPLOID, MT, Chunk, Y, chromosome_class, foreseen_of
 from unpooled.methods.shared.conditions import places_of
-from unpooled.methods.shared.dosage_table import DosageTable, counted, counted_up_to_one, nearest
+from unpooled.methods.shared.dosage_counts import OfDosages
+from unpooled.methods.shared.dosage_table import counted_up_to_one, nearest
 from unpooled.methods.shared.filters import COUNTED
 from unpooled.methods.shared.genotype_counts import (
     FIRST_ALLELE_TELLS,
@@ -216,51 +217,12 @@ def order_of(
     return found, tied & ~now
 
 
-# Dosages are whole numbers of 1/16384, as plink2 keeps them, so these sums are exact. --geno and --hwe are of
-# calls, as in plink2, and genotypes are counted only where a plan has one of them.
+# --geno and --hwe are of calls, as in plink2, and genotypes are counted only where a plan has one of them.
 @dataclass(frozen=True)
-class CountDosages(CountGenotypes, name="regression/dosages", title="Sum dosages", ring_bits=64):
+class CountDosages(OfDosages, CountGenotypes, name="regression/dosages", title="Sum dosages", ring_bits=64):
     """Sums of dosages of one chunk in each group, for a model of copies as they are."""
 
-    sends: ClassVar[tuple[Count, ...]] = (
-        Count(
-            "people",
-            ("variants", "group_count"),
-            "most",
-            "per variant and group of people: how many have a dosage",
-            "how many people of each group of the pool have a dosage",
-        ),
-        Count(
-            "dosages",
-            ("variants", "group_count"),
-            "most_dosages",
-            "per variant and group of people: sum of dosages, in units of 1/16384 of a copy",
-            "allele frequencies in each group of the pool; for a group of one person, that person's dosage",
-            of_one=True,
-        ),
-        Count(
-            "squares",
-            ("variants", "group_count"),
-            "most_squares",
-            "per variant and group of people: sum of squared dosages, likewise",
-            "how far dosages vary in each group of the pool; for a group of one person, that person's "
-            "dosage, for one of two, both, without name or cohort",
-            of_one=True,
-        ),
-    )
     asked_if: ClassVar[Condition] = lambda plan: DOSAGES.of(plan) and GENOTYPE_MODEL.of(plan) == ADDITIVE
-
-    @property
-    def most_dosages(self) -> int:
-        return self.most * 2 * COPY
-
-    @property
-    def most_squares(self) -> int:
-        return self.most * (2 * COPY) ** 2
-
-    def local(self, cohort: Cohort) -> Arrays:
-        found = counted(cohort, slice(self.start, self.stop), self.groups)
-        return {array.name: found[..., k] for k, array in enumerate(CountDosages.sends)}
 
 
 _TELLS = (
@@ -315,12 +277,17 @@ def count(study: Study, chunk: Chunk, pool: Pool, exponent: int) -> Asks[tuple[C
     If the plan asks for it, cohorts compare their own frequencies with the pool's, and their own estimates,
     of a phenotype in units of 2^exponent, at the variants that pass.
     """
-    counted_by = count_dosages if DOSAGES.of(study.plan) else count_genotypes
-    kept, ties = yield from counted_by(study, chunk, pool)
+    kept, ties = yield from count_variants(study, chunk, pool)
     # Stored branches are replayed by the order of what was asked: frequencies come before estimates.
     yield from count_far(study, chunk, kept)
     yield from compare_cohorts(study, chunk, kept, exponent)
     return kept, ties
+
+
+def count_variants(study: Study, chunk: Chunk, pool: Pool) -> Asks[tuple[Counted, Counted]]:
+    """Count dosages or genotypes as the plan says; returns what `count_genotypes` does."""
+    counted_by = count_dosages if DOSAGES.of(study.plan) else count_genotypes
+    return (yield from counted_by(study, chunk, pool))
 
 
 def count_dosages(study: Study, chunk: Chunk, pool: Pool) -> Asks[tuple[Counted, Counted]]:
@@ -337,14 +304,10 @@ def _sum_dosages(
     plan, wanted = study.plan, wanted_groups(chunk.chromosome, pool, study.plan)
     about = chunk.start, chunk.stop, tuple(wanted), max(wanted.values(), default=0), chunk.chromosome
     sums = yield dosed(*about)
-    summed = (array.name for array in dosed.sends if array.dims == ("variants", "group_count"))
-    counts = np.stack([sums[name] for name in summed], axis=-1)
-    table = DosageTable(counts, tuple(wanted), PLACES[chunk.chromosome])
-    passing = filters.passing_maf(table, plan) & filters.passing_mach_r2(table, plan)
+    table, calls = dosed.table(sums, tuple(wanted), PLACES[chunk.chromosome]), None
     if filters.of_calls(plan):
         calls = counts_table(plan, (yield called(*about))["genotypes"], wanted, chunk.chromosome)
-        passing &= filters.passing_geno(calls, plan) & filters.passing_hwe(calls, plan)
-    return Counted.of(chunk, table), passing, sums
+    return Counted.of(chunk, table), filters.passing_of_dosages(table, calls, plan), sums
 
 
 _ANOTHER = "Condition on another variant, such as one in linkage disequilibrium with it"

@@ -15,13 +15,14 @@ from unpooled.errors import ProtocolError
 from unpooled.kernels.elementary import log
 from unpooled.kernels.fixed_order import pairs, settled, step_of
 from unpooled.kernels.logistic import Design, evaluate
-from unpooled.methods.regression.about_variants import INCOMPLETE, AboutVariants, Copies, OfPeople
+from unpooled.methods.regression.about_variants import INCOMPLETE, AboutVariants, OfPeople
 from unpooled.methods.regression.ascent import MOST_EVALUATIONS
 from unpooled.methods.regression.counts import TIES
 from unpooled.methods.regression.options import is_exact
 from unpooled.methods.regression.pool import Pool, everyone, foreseen_fits
 from unpooled.methods.shared.allele_coding import MT2, X2, X2_KNOWN, Y2, counted, of_one_copy, on_x, sexes
 from unpooled.methods.shared.chunks import DIPLOID, MT, Chunk, X, Y, foreseen_of
+from unpooled.methods.shared.copies import Copies
 from unpooled.methods.shared.groups import CASE, COMPLETE, CONTROL, complete
 from unpooled.methods.shared.standardise import Columns
 from unpooled.plan.genotype_model import Terms, terms_of

@@ -115,9 +115,13 @@ def _inside(cohort: Cohort, groups: Sequence[Group]) -> np.ndarray:
 def nearest(cohort: Cohort, variants: slice | np.ndarray, groups: Sequence[Group]) -> np.ndarray:
     """People of each group whose dosage of the panel's first allele is nearest to two, one and no copies:
     int64 (m, groups, 3)."""
+    return nearest_in(cohort, variants, [members(group, cohort.samples) for group in groups])
+
+
+def nearest_in(cohort: Cohort, variants: slice | np.ndarray, inside: Sequence[np.ndarray]) -> np.ndarray:
+    """Count as `nearest` does, in groups of which bool (n,) each says who is in."""
     found = cohort.dosages(variants)
     copies = np.where(found.values == NO_DOSAGE, -1, (found.values.astype(np.int64) + COPY // 2) // COPY)
-    inside = [members(group, cohort.samples) for group in groups]
     counts = [[np.count_nonzero(copies[:, some] == n, axis=1) for n in (2, 1, 0)] for some in inside]
     both = np.moveaxis(np.array(counts, np.int64), -1, 0)
     return np.where(found.swapped[:, None, None], both[..., ::-1], both)

@@ -21,6 +21,7 @@ from unpooled.errors import Refuse
 from unpooled.kernels.fixed_order import total
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
 from unpooled.methods.shared.kept_autosomes import OfKept, scores_of
+from unpooled.methods.shared.options import DOSAGES
 from unpooled.methods.shared.without_any import capped, capped_count, is_few_without_any
 from unpooled.plan.common_options import COMPONENTS, MAF
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
@@ -37,7 +38,7 @@ def refuse_far_out(
     mean: np.ndarray,
     scale: np.ndarray,
     squares: np.ndarray,
-    kind: Callable[[np.ndarray, np.ndarray, np.ndarray, float], Question] | None = None,
+    kind: Callable[[Plan, np.ndarray, np.ndarray, np.ndarray, float], Question] | None = None,
 ) -> Asks[None]:
     """Refuse a pool of which few people have genotypes so far out that a component could be theirs.
 
@@ -46,7 +47,8 @@ def refuse_far_out(
     """
     largest = np.maximum(mean, 2 - mean) * scale
     middle, spread = float(total(squares)), math.sqrt(float(total(squares * largest * largest)))
-    counted = yield (kind or CountFarOut)(kept, mean, scale, middle + max(middle, _SPREADS * spread))
+    limit = middle + max(middle, _SPREADS * spread)
+    counted = yield (kind or CountFarOut)(study.plan, kept, mean, scale, limit)
     if is_few_without_any(study.plan, counted["people"], counted["capped"]).any():
         raise Refuse(
             MAF.name,
@@ -85,9 +87,10 @@ class CountFarOut(OfKept, name="genotypes/far-out", title="Count people who lie 
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        return cls.foreseen_widest(plan, sizes, lambda kept, mean: cls(kept, mean, mean, 0.0))
+        return cls.foreseen_widest(plan, sizes, lambda kept, mean: cls(plan, kept, mean, mean, 0.0))
 
     def local(self, cohort: Cohort) -> Arrays:
-        squares = scores_of(cohort, self.items, self.mean, self.scale[:, None], power=2)
+        dosed = bool(DOSAGES.of(self.plan))
+        squares = scores_of(cohort, self.items, self.mean, self.scale[:, None], power=2, dosed=dosed)
         far = np.array([np.count_nonzero(squares[cohort.samples.kept] > self.limit)])
         return {"people": far, "capped": capped(far)}

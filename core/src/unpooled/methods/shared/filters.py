@@ -61,6 +61,16 @@ def of_calls(plan: Plan) -> bool:
     return bool(GENO.of(plan) < 1 or HWE.of(plan) > 0)
 
 
+def passing_of_dosages(table: DosageTable, calls: GenotypeTable | None, plan: Plan) -> np.ndarray:
+    """Mark the variants that pass --maf and --mach-r2-filter, and by their calls, which a plan may filter by,
+    --geno and --hwe: bool (m,).
+    """
+    found = passing_maf(table, plan) & passing_mach_r2(table, plan)
+    if calls is not None:
+        found &= passing_geno(calls, plan) & passing_hwe(calls, plan)
+    return np.asarray(found)
+
+
 def passing_hwe(table: GenotypeTable, plan: Plan) -> np.ndarray:
     """Mark the variants that pass --hwe, by the test of everyone, or of a case/control trait's controls: bool
     (m,). Variants without a test pass.

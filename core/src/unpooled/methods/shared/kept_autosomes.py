@@ -7,28 +7,34 @@ from collections.abc import Callable
 import numpy as np
 
 from unpooled.asking.cohort import Cohort, blocks
-from unpooled.asking.question import Foreseen, Question
+from unpooled.asking.question import Foreseen, Question, UnderPlan
 from unpooled.asking.sizes import Sizes
-from unpooled.kernels import products as kernel
-from unpooled.kernels.scores import add_scores
 from unpooled.methods.shared.chunks import foreseen_autosomal
+from unpooled.methods.shared.copies import copies_of
+from unpooled.methods.shared.options import DOSAGES
 from unpooled.plan.plan import Plan
 
 
 def times_genotypes(
-    cohort: Cohort, variants: np.ndarray, mean: np.ndarray, columns: np.ndarray
+    cohort: Cohort, variants: np.ndarray, mean: np.ndarray, columns: np.ndarray, *, dosed: bool = False
 ) -> np.ndarray:
     """X' times columns, float64 (n, c), for some variants, by panel index: float64 (m, c)."""
     found, total = np.empty((len(variants), columns.shape[1])), columns.sum(axis=0)
     for part in blocks(len(variants), len(cohort.samples)):
-        packed = cohort.packed(variants[part])
-        called = total - kernel.over_missing(packed.words, columns)
-        found[part] = kernel.products(packed.words, packed.swapped, columns) - mean[part, None] * called
+        copies = copies_of(cohort, variants[part], dosed=dosed)
+        called = total - copies.over_missing(np.ones(len(found[part]), bool), columns)
+        found[part] = copies.with_squares(columns, columns[:, :0]) - mean[part, None] * called
     return found
 
 
 def scores_of(
-    cohort: Cohort, variants: np.ndarray, mean: np.ndarray, weights: np.ndarray, power: int = 1
+    cohort: Cohort,
+    variants: np.ndarray,
+    mean: np.ndarray,
+    weights: np.ndarray,
+    power: int = 1,
+    *,
+    dosed: bool = False,
 ) -> np.ndarray:
     """X times weights, float64 (m, s), for some variants, by panel index: float64 (n, s).
 
@@ -36,12 +42,11 @@ def scores_of(
     """
     found = np.zeros((len(cohort.samples), weights.shape[1]))
     for part in blocks(len(variants), len(cohort.samples)):
-        packed = cohort.packed(variants[part])
-        add_scores(packed.words, packed.swapped, mean[part], weights[part], found, power)
+        copies_of(cohort, variants[part], dosed=dosed).add_scores(mean[part], weights[part], found, power)
     return found
 
 
-class OfKept(Question):
+class OfKept(UnderPlan):
     """About the variants that are kept, a missing call of each as its mean."""
 
     kept: np.ndarray
@@ -64,7 +69,12 @@ class OfKept(Question):
 
     def scores(self, cohort: Cohort, weights: np.ndarray) -> np.ndarray:
         """Score everyone by weights (s, kept): float64 (n, s)."""
-        return scores_of(cohort, self.items, self.mean, np.ascontiguousarray(weights.T))
+        of_items = np.ascontiguousarray(weights.T)
+        return scores_of(cohort, self.items, self.mean, of_items, dosed=DOSAGES.of(self.plan))
+
+    def times_genotypes(self, cohort: Cohort, columns: np.ndarray) -> np.ndarray:
+        """X' times columns, float64 (n, c): float64 (kept, c)."""
+        return times_genotypes(cohort, self.items, self.mean, columns, dosed=DOSAGES.of(self.plan))
 
     @staticmethod
     def foreseen_widest(

@@ -6,10 +6,13 @@ from unpooled.plan.common_options import COVAR_VARIANCE_STANDARDIZE
 from unpooled.plan.genotype_model import terms_of
 from unpooled.plan.options import Number, Place, Switch
 from unpooled.plan.plan import Plan
-from unpooled.plan.result_files import META
+from unpooled.plan.result_files import CLUMPED, META
 
 DOSAGE_FILES = ("glm", "ssf", META)
-"""Result files that a study of dosages can have."""
+"""Result files that a regression on dosages can have."""
+
+_OF_CALLS = ("assoc", "adjusted", "frq", "lmiss", "hwe", CLUMPED)
+"""PLINK 1.9's files: of called genotypes."""
 
 MOST_MACH_R2 = 2.0
 """Largest MaCH r2 that plink2 keeps unless told otherwise: genotypes that vary more are mistaken ones."""
@@ -18,7 +21,7 @@ MOST_MACH_R2 = 2.0
 def _dosages_problem(is_on: bool, plan: Plan) -> str:
     if not is_on:
         return ""
-    if others := [file for file in plan.files if file not in DOSAGE_FILES]:
+    if others := [file for file in plan.files if file in _OF_CALLS]:
         return (
             f"{', '.join(others)}: files of PLINK 1.9 are of called genotypes; choose from "
             f"{', '.join(DOSAGE_FILES)}, or leave dosages out"
