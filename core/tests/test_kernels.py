@@ -16,6 +16,7 @@ from unpooled.fitted import yeo_johnson
 from unpooled.kernels.columns import BLOCK, exact_moments, moments, within_powers
 from unpooled.kernels.counts import count_genotypes, group_masks
 from unpooled.kernels.dosages import COPY, NO_DOSAGE, from_copies
+from unpooled.kernels.dosages import add_scores as add_scores_of_dosages
 from unpooled.kernels.dosages import over_missing as over_missing_dosages
 from unpooled.kernels.dosages import products as products_of_dosages
 from unpooled.kernels.logistic import CLIP, Design, evaluate, penalty
@@ -180,6 +181,17 @@ def test_sums_of_dosages_are_those_of_the_slow_twin(people: int, columns: int) -
         np.testing.assert_allclose(found, want.T, rtol=1e-12, atol=1e-11)
         missing = (values == NO_DOSAGE) @ z
         np.testing.assert_allclose(over_missing_dosages(values, z), missing, rtol=1e-12, atol=1e-11)
+
+
+@pytest.mark.parametrize(("variants", "people"), [(1, 1), (3, 5), (520, 9), (40, 130)])
+@pytest.mark.parametrize("power", [1, 2])
+def test_scores_of_dosages_are_those_of_the_slow_twin(variants: int, people: int, power: int) -> None:
+    random = np.random.default_rng(variants)
+    values, second = drawn(random, variants, people), random.random(variants) < 0.5
+    mean, weights = random.random(variants), random.normal(size=(variants, 11))
+    about = np.where(values == NO_DOSAGE, 0, copies_of(values, second) - mean[:, None])
+    add_scores_of_dosages(values, second, mean, weights, found := np.ones((people, 11)), power)
+    np.testing.assert_allclose(found, 1 + (about**power).T @ weights**power, rtol=1e-10, atol=1e-10)
 
 
 def test_copies_in_single_precision_are_dosages_exactly() -> None:

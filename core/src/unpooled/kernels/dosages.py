@@ -81,14 +81,19 @@ def products(values: Dosages, second: NDArray[np.bool_], columns: Floats, factor
 
 def _products_of(values: Dosages, second: NDArray[np.bool_], columns: Floats, factors: Floats) -> Floats:
     """The same of columns in which dosages count alike: `factors` are (2, 3)."""
-    count = columns.shape[1]
-    lanes = np.zeros((-(-count // LANES), len(columns), LANES))
-    for start in range(0, count, LANES):
-        some = columns[:, start : start + LANES]
-        lanes[start // LANES, :, : some.shape[1]] = some
+    lanes = _in_lanes(columns)
     out = np.zeros((-(-len(values) // ROWS) * ROWS, len(lanes) * LANES))
     _products(np.ascontiguousarray(values), np.ascontiguousarray(second), lanes, factors, out)
-    return out[: len(values), :count]
+    return out[: len(values), : columns.shape[1]]
+
+
+def _in_lanes(columns: Floats) -> Floats:
+    """Columns (n, c) as they are summed, so many at once, then zeros: (lanes, n, LANES)."""
+    lanes = np.zeros((-(-columns.shape[1] // LANES), len(columns), LANES))
+    for start in range(0, columns.shape[1], LANES):
+        some = columns[:, start : start + LANES]
+        lanes[start // LANES, :, : some.shape[1]] = some
+    return lanes
 
 
 def over_missing(values: Dosages, columns: Floats) -> Floats:
@@ -102,8 +107,10 @@ def add_scores(
     values: Dosages, second: NDArray[np.bool_], mean: Floats, weights: Floats, out: Floats, power: int = 1
 ) -> None:
     """Add to each person's sums as `unpooled.kernels.scores.add_scores`: `out` is (n, s), C-contiguous."""
-    arrays = (np.ascontiguousarray(array) for array in (values, second, mean, weights))
-    _add_scores(*arrays, power, out)
+    sums = np.zeros((-(-len(out) // ROWS) * ROWS, -(-out.shape[1] // LANES) * LANES))
+    unit, none = np.where(second, -1 / COPY, 1 / COPY), np.where(second, 2.0, 0.0) - mean
+    _add_scores(np.ascontiguousarray(values), unit, none, _in_lanes(weights**power), power, sums)
+    out += sums[: len(out), : out.shape[1]]
 
 
 @compiled
@@ -239,16 +246,20 @@ def _over_missing(values: Any, columns: Any, out: Any) -> None:
 
 
 @compiled
-def _add_scores(values: Any, second: Any, mean: Any, weights: Any, power: Any, out: Any) -> None:
-    copies = np.empty(TILE)
-    for start in range(0, values.shape[1], TILE):  # people whose sums stay in the cache
-        stop = min(start + TILE, values.shape[1])
-        for v in range(values.shape[0]):
-            _convert(values[v, start:stop], second[v], copies)
-            for s in range(start, stop):
-                about = copies[s - start] - mean[v] if values[v, s] != NO_DOSAGE else 0.0
-                for k in range(weights.shape[1]):
-                    added = about * weights[v, k]
-                    for _ in range(1, power):
-                        added *= about * weights[v, k]
-                    out[s, k] += added
+def _add_scores(values: Any, unit: Any, none: Any, lanes: Any, power: Any, out: Any) -> None:
+    """Sum as `_products`, with people and variants exchanged: a dosage of 0 is `none`, and a copy `unit`."""
+    variants, people = values.shape
+    copies = np.zeros((ROWS, TILE))
+    for start in range(0, variants, TILE):
+        stop = min(start + TILE, variants)
+        for s in range(0, people, ROWS):
+            for v in range(start, stop):
+                for k in range(min(ROWS, people - s)):
+                    value = values[v, s + k]
+                    about = none[v] + unit[v] * np.float64(np.int32(value))
+                    copies[k, v - start] = about if value != NO_DOSAGE else 0.0
+            if power != 1:
+                copies **= power
+            for lane in range(lanes.shape[0]):
+                some = out[s : s + ROWS, lane * LANES : (lane + 1) * LANES]
+                _add_up(copies, lanes[lane, start:stop], some)
