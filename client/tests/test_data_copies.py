@@ -264,6 +264,32 @@ def test_every_probability_is_rounded_as_plink2_rounds_it(
     same(mine, theirs)
 
 
+def test_bgen_1_1_is_read_as_plink2_reads_it(plink2: Callable[..., None], tmp_path: Path) -> None:
+    """Three probabilities need not add up to 1; a person without any has no dosage."""
+    random, n = np.random.default_rng(4), 3000
+    triples = random.multinomial(1 << 15, random.dirichlet((0.5, 0.5, 0.5), n))
+    triples[::3] = (triples[::3] * random.uniform(0.4, 1, (len(triples[::3]), 1))).astype(np.int64)
+    triples[::17] = 0
+    packed = zlib.compress(triples.astype("<u2").tobytes())
+    words = b"".join(struct.pack("<H", len(word)) + word for word in (b"", b"rs1", b"1"))
+    alleles = b"".join(struct.pack("<I", 1) + allele for allele in (b"A", b"C"))
+    variant = struct.pack("<I", n) + words + struct.pack("<I", 100) + alleles
+    path, sample = tmp_path / "t.bgen", tmp_path / "t.sample"
+    path.write_bytes(
+        struct.pack("<IIII4sI", 20, 20, 1, n, b"bgen", 1 | 1 << 2)
+        + variant
+        + struct.pack("<I", len(packed))
+        + packed
+    )
+    people = "".join(f"{k} {k} 0 1\n" for k in range(1, n + 1))
+    sample.write_text("ID_1 ID_2 missing sex\n0 0 0 D\n" + people)
+    pheno = tmp_path / "pheno"
+    pheno.write_text("FID IID Y\n" + "".join(f"{k} {k} {k % 2 + 1}\n" for k in range(1, n + 1)))
+    plink2("--bgen", path, "ref-first", "--sample", sample, "--make-pgen", "--out", tmp_path / "p")
+    mine = opened(tmp_path, bgen=path, sample=sample, pheno=pheno)
+    same(mine, opened(None, pfile=tmp_path / "p", pheno=pheno))  # type: ignore[arg-type]
+
+
 def test_a_bgen_with_people_of_one_allele(plink2: Callable[..., None], tmp_path: Path) -> None:
     path = tmp_path / "t.bgen"
     writer = BgenWriter(str(path), 4, samples=list("abcd"), compression="zstd", layout=2)
@@ -450,10 +476,7 @@ def test_files_that_were_cut_off(
     assert not list((tmp_path / "c").rglob("*.p*"))
 
 
-def test_bgen_1_1_is_told(imputed: Path, plink2: Callable[..., None], tmp_path: Path) -> None:
-    plink2("--vcf", imputed, "dosage=DS", "--export", "bgen-1.1", "--out", tmp_path / "t")
-    [said] = found(read(tmp_path, bgen=tmp_path / "t.bgen", sample=tmp_path / "t.sample")[1], Code.COPY)
-    assert "BGEN 1.1" in said and "--pfile" in said
+def test_what_is_no_bgen_is_told(tmp_path: Path) -> None:
     (tmp_path / "t.bgen").write_bytes(b"no BGEN at all, but some text")
     [said] = found(read(tmp_path, bgen=tmp_path / "t.bgen")[1], Code.COPY)
     assert "is no BGEN" in said

@@ -1,8 +1,9 @@
-"""BGEN 1.2 and 1.3, read by the package `bgen` in pieces: dosages as `plink2 --bgen … ref-first` takes them.
+"""BGEN, read by the package `bgen` in pieces: dosages as `plink2 --bgen … ref-first` takes them.
 
 The first allele is REF. A dosage is the file's whole number of 1/255 (8 bits) or 1/65535 (16 bits) of a copy,
 rounded to 1/16384 as plink2 rounds it (tried with v2.00a3.5, all pairs of 8 bits): what is just above a half
-goes down. Phase is passed over; someone who has one allele has it twice.
+goes down. Phase is passed over; someone who has one allele has it twice. In BGEN 1.1 the three probabilities
+need not add up to 1: then a dosage is over their sum, and a half goes to the even number.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from unpooled.errors import DataProblem
 from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled_client.data.imputed.pieces import Piece, Progress, Row, at_once, line_of, pieces_of, readable
 from unpooled_client.data.plink.imputation import in_units, r2_of
@@ -24,14 +24,15 @@ if TYPE_CHECKING:
     from bgen import BgenReader
     from bgen.reader import BgenVar
 
-LAYOUT = 2
+_FIRST_LAYOUT = 1
+"""Layout of BGEN 1.1; that of 1.2 and 1.3 is 2."""
 _UNITS = (255, 65535)
 """Largest stored value of a probability at 8 and at 16 bits; the package returns value / largest in single
 precision.
 """
 _NEAR = 2**-22  # above the error of single precision, far below the distance of two numbers of 16 bits
 
-_READS = "BGEN 1.2 or 1.3", "Copy it again"
+_READS = "BGEN 1.1, 1.2 or 1.3", "Copy it again"
 """Formats that are read here, and what to do with a file that cannot be."""
 
 PLOIDY = "genotypes of more than two alleles"
@@ -48,6 +49,7 @@ class BgenFile:
     count: int
     is_phased: bool
     """The first variant is."""
+    layout: int
     counted_by: ClassVar[str] = "header"
 
     @property
@@ -70,6 +72,8 @@ class BgenFile:
         line = line_of(self.path, variant.chrom, variant.pos, name, ref, alt)
         if len(alt) != 1:
             return line, np.full(self.samples, NO_DOSAGE, np.uint16), np.nan
+        if self.layout == _FIRST_LAYOUT:
+            return line, _of_first_layout(variant.probabilities), np.nan
         return line, *self._dosages(variant, notes)
 
     def _dosages(self, variant: BgenVar, notes: Counter[str]) -> tuple[np.ndarray, float]:
@@ -95,6 +99,15 @@ class BgenFile:
         return np.where(missing, NO_DOSAGE, rounded).astype(np.uint16), quality
 
 
+def _of_first_layout(probabilities: np.ndarray) -> np.ndarray:
+    """Dosages of ALT in BGEN 1.1, uint16 (n,): missing where all three probabilities are 0."""
+    _, one, two = probabilities.astype(np.float64).T
+    total = probabilities.sum(axis=1, dtype=np.float64)
+    known = total > 0
+    dosages = np.rint((one + 2 * two) * COPY / np.where(known, total, 1))
+    return np.where(known, dosages, NO_DOSAGE).astype(np.uint16)
+
+
 def _in_units(probabilities: np.ndarray) -> tuple[np.ndarray, int]:
     """The numbers that stand in the file, and how many make a whole: 1 where it has neither 8 nor 16 bits."""
     for top in _UNITS:
@@ -114,25 +127,9 @@ def open_bgen(path: Path) -> BgenFile:
     """The file, by its header. DataProblem if it cannot be read; ImportError without the package `bgen`."""
     import bgen  # noqa: F401
 
-    _check_layout(path)
     with readable(path, *_READS):
         file = _opened(path)
         header = file.header
         people = tuple(file.samples) if header.has_sample_ids else ()
         is_phased = header.nvariants > 0 and next(iter(file)).is_phased
-        return BgenFile(path, people, header.nsamples, header.nvariants, is_phased)
-
-
-def _check_layout(path: Path) -> None:
-    """DataProblem if it is another BGEN than 1.2 and 1.3, as the flags at the end of the header say."""
-    with path.open("rb") as file:
-        head = file.read(8)
-        file.seek(4 + int.from_bytes(head[4:8], "little") - 4)
-        layout = int.from_bytes(file.read(4), "little") >> 2 & 15
-    if layout == LAYOUT - 1:
-        raise DataProblem(
-            "the file is BGEN 1.1",
-            file=path,
-            remedy="Write it as a .pgen with `plink2 --bgen OLD.bgen ref-first --sample … --make-pgen`, and "
-            "give that with --pfile; or as BGEN 1.2 with `qctool`.",
-        )
+        return BgenFile(path, people, header.nsamples, header.nvariants, is_phased, header.layout)

@@ -84,7 +84,8 @@ POLYGENIC = VariantMethod(
             QUALITY,
         ),
     ),
-    cost=Cost(60e-6, lambda columns: 80e-9, 40e-9),
+    # Dosages are read twice a round, of forty or so, and scored in more time.
+    cost=Cost(60e-6, lambda columns: 80e-9, 40 * (2 * 0.5 + 2) * 1e-9),
     file_name=lambda file, plan: _ENDINGS[file],
     columns=columns_of,
     shown=shown,
