@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from pooled import GENERATED, Pool, quantities
 
+from unpooled.asking.cohort import ArrayCohort
 from unpooled.errors import Refuse
+from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.methods.loco.procedure import LEAST_FREQUENCY, _blocks
 from unpooled.methods.loco.questions import MOST_VARIANTS, SHARES, STACKED_SHARES
 from unpooled.panel.panel import Panel
@@ -37,27 +39,43 @@ def residual(values: np.ndarray, columns: np.ndarray) -> np.ndarray:
     return np.asarray(left / np.sqrt((left * left).mean(axis=0)))
 
 
-def predictions(pool: Pool, of: np.ndarray) -> np.ndarray:
-    """Each person's prediction without each autosome, 0 for none; the method, written out: (n, 23)."""
+def dosed(pool: Pool) -> np.ndarray:
+    """Dosages near the copies of A1, NaN where there is no call: (m, n)."""
+    noise = np.random.default_rng(5).integers(0, COPY // 3, pool.copies.shape) / COPY
+    near = pool.copies + noise * (1 - pool.copies)
+    return np.where(pool.copies < 0, np.nan, near)
+
+
+def with_dosages(pool: Pool, cohorts: list[ArrayCohort], of: np.ndarray) -> list[ArrayCohort]:
+    turned = np.array([a1 > a2 for *_, a1, a2 in pool.variants])[:, None]
+    copies = dosed(pool)
+    first = np.where(turned, 2 - copies, copies)
+    known = np.where(np.isnan(first), NO_DOSAGE, np.rint(np.nan_to_num(first) * COPY)).astype(np.uint16)
+    return [replace(cohort, imputed=known[:, of == k]) for k, cohort in enumerate(cohorts)]
+
+
+def predictions(pool: Pool, copies: np.ndarray, of: np.ndarray) -> np.ndarray:
+    """Each person's prediction without each autosome, 0 for none; the method, written out: (n, 23).
+
+    `copies` are those of A1, NaN for a missing call.
+    """
     s = pool.samples
     inside = ~np.isnan(s.phenotype) & ~np.isnan(s.covariates).any(axis=1)
     columns = np.column_stack([np.ones(inside.sum()), s.covariates[inside]])
-    y, copies, of = residual(s.phenotype[inside], columns), pool.copies[:, inside], of[inside]
+    y, copies, of = residual(s.phenotype[inside], columns), copies[:, inside], of[inside]
     codes = np.array([row[0] for row in pool.variants])
 
     def carriers(copies: np.ndarray) -> np.ndarray:
-        return np.minimum((copies > 0).sum(axis=1), 10)
+        return np.minimum((np.rint(copies) > 0).sum(axis=1), 10)
 
     def enough(copies: np.ndarray) -> np.ndarray:
         return np.asarray(sum(carriers(copies[:, of == k]) for k in range(3)) >= 20)
 
-    other = np.where(copies < 0, -1, 2 - copies)
-    n = (copies >= 0).sum(axis=1)
-    mean = np.where(copies < 0, 0, copies).sum(axis=1) / n
-    good = (codes >= 1) & (codes <= 22) & enough(copies) & enough(other)
+    mean = np.nanmean(copies, axis=1)
+    good = (codes >= 1) & (codes <= 22) & enough(copies) & enough(2 - copies)
     good &= np.minimum(mean, 2 - mean) >= 2 * LEAST_FREQUENCY
     candidates = np.flatnonzero(good)
-    x = np.where(copies < 0, mean[:, None], copies)[candidates].T
+    x = np.where(np.isnan(copies), mean[:, None], copies)[candidates].T
     x, codes = residual(x, columns), codes[candidates]
     sizes = np.bincount(of)
     room = min(len(y) // 10, int(people_without_any(sizes)) // 5)
@@ -84,20 +102,25 @@ def people_without_any(sizes: np.ndarray) -> int:
 
 
 @pytest.mark.parametrize("test", GENERATED)
-@pytest.mark.parametrize("missing", ["mean", "exact"])
-def test_regressions_are_those_with_the_predictions_as_a_covariate(test: str, missing: str) -> None:
+@pytest.mark.parametrize("way", ["mean", "exact", "dosages"])
+def test_regressions_are_those_with_the_predictions_as_a_covariate(test: str, way: str) -> None:
     pool = GENERATED[test](7, n=600)
     panel, of = Panel.of(pool.variants), pool.cohort_of(SHARES_OF_PEOPLE)
-    about: dict[str, Any] = {"missing": missing, "files": ("assoc",)}
-    cohorts = pool.dealt(of, 3)
+    about: dict[str, Any] = {"missing": way, "files": ("assoc",)}
+    cohorts, copies = pool.dealt(of, 3), np.where(pool.copies < 0, np.nan, pool.copies)
+    if way == "dosages":
+        about = {"missing": "mean", "files": ("ssf",), "dosages": True}
+        cohorts, copies = with_dosages(pool, cohorts, of), dosed(pool)
     ours = run(pool.plan(3, loco=True, **about), panel, cohorts)["variants"]
-    known, codes = predictions(pool, of), panel.chromosome[ours["variant"]]
+    known, codes = predictions(pool, copies, of), panel.chromosome[ours["variant"]]
     assert len(np.unique(codes)) > 3
     for code in np.unique(codes).tolist():
         beside = known[:, code if code <= 22 else 0]
         names = (*pool.covariates, PREDICTION)
         one = replace(pool.beside(*pool.samples.covariates.T, beside), names=names)
-        theirs = run(one.plan(3, **about), panel, one.dealt(of, 3))["variants"]
+        dealt = one.dealt(of, 3)
+        beside_them = with_dosages(pool, dealt, of) if way == "dosages" else dealt
+        theirs = run(one.plan(3, **about), panel, beside_them)["variants"]
         assert (theirs["variant"] == ours["variant"]).all()
         for column in ("beta", "se", "neg_log10_p", "code"):
             here, there = (found[column][codes == code] for found in (ours, theirs))

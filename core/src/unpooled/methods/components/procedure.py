@@ -19,19 +19,13 @@ import numpy as np
 from unpooled.asking.procedure import PROCEDURES, Asks, Each, Go, Rows, Study, procedure
 from unpooled.asking.question import Arrays
 from unpooled.errors import Refuse, listed
-from unpooled.kernels.dosages import COPY
 from unpooled.methods.components import options, questions
 from unpooled.methods.components.krylov import Krylov, first_block, standing_out
 from unpooled.methods.ld.options import PRUNE_COMPONENTS
 from unpooled.methods.ld.pruning import prune_autosomes
-from unpooled.methods.shared import filters
 from unpooled.methods.shared.chunks import ByVariant, Chunk, autosomal_chunks
-from unpooled.methods.shared.dosage_table import DosageTable
+from unpooled.methods.shared.dosage_counts import Known, count_copies
 from unpooled.methods.shared.far_out import refuse_far_out
-from unpooled.methods.shared.genotype_counts import Counted, is_carried
-from unpooled.methods.shared.genotype_table import GenotypeTable
-from unpooled.methods.shared.groups import Group
-from unpooled.methods.shared.options import DOSAGES
 from unpooled.methods.shared.without_any import people_without_any
 from unpooled.pages.page import Html, facts, section, table
 from unpooled.plan.common_options import COMPONENTS, MAF
@@ -61,14 +55,15 @@ class Scaled(ByVariant):
     """float64 (m,): of everyone's copies about the mean, summed; of a missing call 0"""
 
     @classmethod
-    def of(cls, counted: Counted) -> Scaled:
-        """Take those that vary in frequencies, of variants of which each allele has enough carriers."""
-        n, copies, squared, first, second = _sums(counted.table)
-        some = np.flatnonzero((copies > 0) & (copies < 2 * n) & (np.minimum(first, second) > 0))
+    def of(cls, chunk: Chunk, known: Known) -> Scaled:
+        """Take those that pass, and that vary in frequencies, of the variants of a chunk."""
+        n, copies, squared, first, second = known.sums
+        varies = (copies > 0) & (copies < 2 * n) & (np.minimum(first, second) > 0)
+        some = np.flatnonzero(known.passing & varies)
         n, copies, squared = n[some], copies[some], squared[some]
         mean = 2 * first[some] / (first + second)[some]
         return cls(
-            counted.variants[some].astype(np.uint32),
+            (chunk.start + some).astype(np.uint32),
             np.asarray(first <= second)[some],
             first[some],
             (first + second)[some],
@@ -111,18 +106,6 @@ class Components:
     """float64 (k,): at most how far each is off, as 1 - |cos|"""
     rounds: int
     block: int
-
-
-def _sums(table: GenotypeTable | DosageTable) -> tuple[np.ndarray, ...]:
-    """People with a call, copies of the panel's first allele, and their squares; copies of the first and of
-    the second among those who count in frequencies: (m,) each.
-    """
-    first, second = table.frequency_alleles()
-    if isinstance(table, DosageTable):
-        people, copies, squares = table.counts.sum(axis=1).T
-        return people, copies / COPY, squares / COPY**2, first / (2 * COPY), second / (2 * COPY)
-    two, one, none = np.moveaxis(table.counts.sum(axis=1, dtype=int), 1, 0)
-    return two + one + none, 2 * two + one, 4 * two + one, first.astype(np.int64), second.astype(np.int64)
 
 
 def components(study: Study) -> Asks[Components]:
@@ -181,30 +164,9 @@ def count_chunk(study: Study, chunk: Chunk, people: np.ndarray) -> Asks[Scaled]:
     inside = tuple(group for group, n in zip(questions.groups_of(plan), people.tolist(), strict=True) if n)
     # A question needs a group, also in a pool that has nobody in any.
     groups = inside or questions.groups_of(plan)
-    table, passing, sums = yield from _count(study.plan, chunk, groups, people)
-    found = Counted.of(chunk, table)
-    code = study.panel.chromosome[chunk.start : chunk.stop]
-    placed = (code >= 1) & (code <= plan.autosomes)  # not those without a place, nor XY
-    good = passing & placed & is_carried(plan, sums)
-    return Scaled.of(found.some(good))
-
-
-def _count(
-    plan: Plan, chunk: Chunk, groups: tuple[Group, ...], people: np.ndarray
-) -> Asks[tuple[GenotypeTable | DosageTable, np.ndarray, Arrays]]:
-    """Count genotypes or sum dosages; find which variants pass the filters. Returns the sums, too."""
-
-    def called(sums: Arrays) -> GenotypeTable:
-        return GenotypeTable(sums["genotypes"], groups, int(people.sum(dtype=int)), chunk.chromosome, ())
-
-    about = chunk.start, chunk.stop, groups, int(people.max()), chunk.chromosome
-    if not DOSAGES.of(plan):
-        sums = yield questions.CountGenotypes(*about)
-        return called(sums), filters.passing(called(sums), plan), sums
-    sums = yield questions.CountDosages(*about)
-    calls = called((yield questions.CountGenotypes(*about))) if filters.of_calls(plan) else None
-    table = questions.CountDosages.table(sums, groups, chunk.chromosome)
-    return table, filters.passing_of_dosages(table, calls, plan), sums
+    kinds = questions.CountGenotypes, questions.CountDosages
+    found = yield from count_copies(study, chunk, groups, people.tolist(), *kinds)
+    return Scaled.of(chunk, found)
 
 
 @procedure("components/begin")

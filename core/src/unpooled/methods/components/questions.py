@@ -28,14 +28,13 @@ from unpooled.methods.components.options import BEYOND, MOST_ROUNDS, USUAL_ROUND
 from unpooled.methods.ld.questions import PRUNING_ASKS
 from unpooled.methods.shared import filters, genotype_counts, groups
 from unpooled.methods.shared.chunks import DIPLOID, Chunk, foreseen_autosomal
-from unpooled.methods.shared.dosage_counts import OfDosages
-from unpooled.methods.shared.dosage_table import nearest
+from unpooled.methods.shared.dosage_counts import CarriedDosages
 from unpooled.methods.shared.far_out import CountFarOut
 from unpooled.methods.shared.genotype_counts import MOST_PEOPLE
 from unpooled.methods.shared.groups import FOUNDER, NONFOUNDER, Group
 from unpooled.methods.shared.kept_autosomes import OfKept
 from unpooled.methods.shared.options import DOSAGES
-from unpooled.methods.shared.without_any import ON_RUNGS, capped, on_rungs
+from unpooled.methods.shared.without_any import ON_RUNGS, on_rungs
 from unpooled.plan.common_options import COMPONENTS
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 
@@ -89,16 +88,10 @@ class CountGenotypes(genotype_counts.CountCarried, name="components/genotypes"):
 
 
 @dataclass(frozen=True)
-class CountDosages(OfDosages, CountGenotypes, name="components/dosages", title="Sum dosages", ring_bits=64):
+class CountDosages(CarriedDosages, CountGenotypes, name="components/dosages"):
     """Sums of dosages of founders and of others, on the autosomes, and who carries each allele, capped."""
 
-    sends: ClassVar[tuple[Count, ...]] = (*OfDosages.sends, genotype_counts.CAPPED)
     asked_if: ClassVar[Condition] = lambda plan: number_of(plan) and DOSAGES.of(plan)
-
-    def local(self, cohort: Cohort) -> Arrays:
-        counts = nearest(cohort, slice(self.start, self.stop), self.groups).sum(axis=1)
-        carried = capped(genotype_counts.carriers(counts))
-        return {**super().local(cohort), genotype_counts.CAPPED.name: carried}
 
 
 class OfPeople(OfKept):

@@ -34,11 +34,9 @@ from unpooled.methods.loco.views import (
 from unpooled.methods.regression.dependent import about_means, refuse_dependent
 from unpooled.methods.regression.floors import CountInside, find_few
 from unpooled.methods.regression.pool import Census, Pool, count_people
-from unpooled.methods.shared import filters
 from unpooled.methods.shared.chunks import ByVariant, Chunk, autosomal_chunks, autosome
+from unpooled.methods.shared.dosage_counts import count_copies
 from unpooled.methods.shared.far_out import refuse_far_out
-from unpooled.methods.shared.genotype_counts import is_carried
-from unpooled.methods.shared.genotype_table import GenotypeTable
 from unpooled.methods.shared.groups import CASE, COMPLETE
 from unpooled.methods.shared.standardise import Magnitude, Mean, Spread, is_number, standardise
 from unpooled.methods.shared.without_any import people_without_any
@@ -171,20 +169,12 @@ class Candidates(ByVariant):
 @procedure("loco/chunk")
 def count_chunk(study: Study, chunk: Chunk, pool: Pool) -> Asks[Candidates]:
     """Count the genotypes of a chunk; what is common, passes the filters and has enough carriers is in."""
-    plan = study.plan
-    about = chunk.start, chunk.stop, questions.PEOPLE, pool.complete, chunk.chromosome
-    sums = yield questions.CountGenotypes(*about)
-    table = GenotypeTable(sums["genotypes"], questions.PEOPLE, pool.complete, chunk.chromosome, ())
-    two, one, none = np.moveaxis(table.counts[:, 0].astype(np.int64), 1, 0)
-    alleles = 2 * (two + one + none)
-    rarer = np.minimum(2 * two + one, one + 2 * none)
-    code = study.panel.chromosome[chunk.start : chunk.stop]
-    placed = (code >= 1) & (code <= plan.autosomes)  # not those without a place, nor XY
-    good = filters.passing(table, plan) & placed & is_carried(plan, sums)
-    good &= (rarer >= LEAST_FREQUENCY * alleles) & (rarer > 0)
-    some = np.flatnonzero(good)
-    called = (two + one + none)[some]
-    return Candidates((chunk.start + some).astype(np.uint32), (2 * two + one)[some] / np.maximum(called, 1))
+    kinds = questions.CountGenotypes, questions.CountDosages
+    known = yield from count_copies(study, chunk, questions.PEOPLE, [pool.complete], *kinds)
+    people, copies, *_ = known.sums
+    common = np.minimum(copies, 2 * people - copies) >= LEAST_FREQUENCY * 2 * people
+    some = np.flatnonzero(known.passing & common & (people > 0))
+    return Candidates((chunk.start + some).astype(np.uint32), copies[some] / people[some])
 
 
 def _blocks(codes: np.ndarray, room: int) -> list[np.ndarray]:

@@ -31,11 +31,13 @@ from unpooled.kernels import pairs as kernel
 from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.kernels.fixed_order import pairs, square
 from unpooled.methods.loco.views import PREDICTIONS
-from unpooled.methods.shared import far_out, genotype_counts
+from unpooled.methods.shared import far_out, filters, genotype_counts
 from unpooled.methods.shared.chunks import DIPLOID, Chunk, foreseen_autosomal
 from unpooled.methods.shared.column_products import OfColumnProducts
+from unpooled.methods.shared.dosage_counts import CarriedDosages
 from unpooled.methods.shared.groups import COMPLETE, Group, complete
 from unpooled.methods.shared.kept_autosomes import times_genotypes
+from unpooled.methods.shared.options import DOSAGES
 from unpooled.methods.shared.without_any import ON_RUNGS, RUNGS, on_rungs
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 
@@ -74,6 +76,8 @@ class CountPeople(Question, name="loco/people", title="Count people", ring_bits=
 class CountGenotypes(genotype_counts.CountCarried, name="loco/genotypes"):
     """Genotype counts of whoever is in the regression, on the autosomes."""
 
+    asked_if: ClassVar[Condition] = lambda plan: not DOSAGES.of(plan) or filters.of_calls(plan)
+
     @classmethod
     def foreseen_chunks(cls, plan: Plan, sizes: Sizes | None) -> list[Chunk] | None:
         return foreseen_autosomal(plan, sizes)
@@ -81,6 +85,13 @@ class CountGenotypes(genotype_counts.CountCarried, name="loco/genotypes"):
     @classmethod
     def foreseen_groups(cls, chromosome: str, plan: Plan) -> tuple[Group, ...]:
         return PEOPLE if chromosome == DIPLOID else ()
+
+
+@dataclass(frozen=True)
+class CountDosages(CarriedDosages, CountGenotypes, name="loco/dosages"):
+    """Sums of dosages of whoever is in the regression, likewise."""
+
+    asked_if: ClassVar[Condition] = DOSAGES.of
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +149,16 @@ class _OfBlock(UnderPlan):
     @property
     def items(self) -> np.ndarray:
         return self.variants.astype(np.int64)
+
+    def genotypes(self, cohort: Cohort) -> Iterator[tuple[slice, np.ndarray]]:
+        """Copies of the panel's first allele about the means, some people at a time: float64 (people, m)."""
+        items, people = self.items, len(cohort.samples)
+        found = cohort.dosages(items) if DOSAGES.of(self.plan) else dosages_of(cohort.packed(items), people)
+        for start in range(0, people, _PEOPLE_AT_ONCE):
+            some = slice(start, start + _PEOPLE_AT_ONCE)
+            copies = found.values[:, some] / COPY
+            copies = np.where(found.swapped[:, None], 2 - copies, copies) - self.mean[:, None]
+            yield some, np.where(found.values[:, some] == NO_DOSAGE, 0.0, copies).T
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,13 +221,18 @@ class SumBlock(_OfBlock, name="loco/block", title="Sum the genotypes of a block"
         return 4 * self.people
 
     def local(self, cohort: Cohort) -> Arrays:
-        packed, z = cohort.packed(self.items), self.design.values(cohort)
+        z, dosed = self.design.values(cohort), bool(DOSAGES.of(self.plan))
+        columns = times_genotypes(cohort, self.items, self.mean, z, dosed=dosed)
+        return {"products": self._products(cohort, z[:, :1], dosed=dosed), "columns": columns}
+
+    def _products(self, cohort: Cohort, inside: np.ndarray, *, dosed: bool) -> np.ndarray:
+        if dosed:
+            about_one = ((x + self.mean - 1) * inside[some] for some, x in self.genotypes(cohort))
+            return np.asarray(sum(x.T @ x for x in about_one)[pairs(self.count)])
+        packed = cohort.packed(self.items)
         sign = np.where(packed.swapped, 1.0, -1.0)  # copies of A2 are those of the panel's first if swapped
-        planes = kernel.planes(packed.words, complete(cohort.samples))
-        return {
-            "products": kernel.products(planes, sign, self.mean - 1, *pairs(self.count)),
-            "columns": times_genotypes(cohort, self.items, self.mean, z),
-        }
+        planes = kernel.planes(packed.words, inside[:, 0] > 0)
+        return kernel.products(planes, sign, self.mean - 1, *pairs(self.count))
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,15 +288,9 @@ class PredictByBlock(_OfBlock, name="loco/predict", title="Predict by a block", 
 
     def derives(self, cohort: Cohort) -> np.ndarray:
         columns, y = self.residual.of(cohort)
-        found = np.zeros((len(y), self.penalties))
-        packed = cohort.packed(self.items)
-        dosages = dosages_of(packed, len(y))
-        turned, ridge = packed.swapped[:, None], Ridge(self.products, self.with_y, self.shifts)
-        for some in _slices(len(y)):
-            part = dosages.values[:, some]
-            copies = np.where(turned, 2 - part / COPY, part / COPY)
-            x = np.where(part == NO_DOSAGE, 0.0, copies - self.mean[:, None]).T * columns[some, :1]
-            x = (x - columns[some] @ self.explained) * self.scale
+        found, ridge = np.zeros((len(y), self.penalties)), Ridge(self.products, self.with_y, self.shifts)
+        for some, x in self.genotypes(cohort):
+            x = (x * columns[some, :1] - columns[some] @ self.explained) * self.scale
             found[some] = y[some, None] - ridge.errors(x, y[some])
         return np.asarray(found * columns[:, :1])
 
@@ -286,11 +306,6 @@ _MOST_OF_ONE = 64
 def name_of_block(block: int) -> str:
     """The name under which a cohort keeps the predictions of a block."""
     return f"{PREDICTIONS} {block}"
-
-
-def _slices(people: int) -> Iterator[slice]:
-    for start in range(0, people, _PEOPLE_AT_ONCE):
-        yield slice(start, start + _PEOPLE_AT_ONCE)
 
 
 class Ridge:
@@ -523,6 +538,7 @@ class KeepPredictions(_OfStack, name="loco/keep", title="Keep the people's predi
 
 ASKS: tuple[type[Question], ...] = (
     SumColumns,
+    CountDosages,
     CountGenotypes,
     CountFarOut,
     SumBlock,

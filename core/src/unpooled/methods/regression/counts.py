@@ -219,7 +219,7 @@ def order_of(
 
 # --geno and --hwe are of calls, as in plink2, and genotypes are counted only where a plan has one of them.
 @dataclass(frozen=True)
-class CountDosages(OfDosages, CountGenotypes, name="regression/dosages", title="Sum dosages", ring_bits=64):
+class CountDosages(OfDosages, CountGenotypes, name="regression/dosages"):
     """Sums of dosages of one chunk in each group, for a model of copies as they are."""
 
     asked_if: ClassVar[Condition] = lambda plan: DOSAGES.of(plan) and GENOTYPE_MODEL.of(plan) == ADDITIVE
