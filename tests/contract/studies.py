@@ -446,6 +446,9 @@ STUDIES: dict[str, Callable[[], Small]] = {
     "ld-matrix": lambda: of_variants("ld-matrix", region="1:2-7"),
     "ld-matrix, of everyone": lambda: of_variants("ld-matrix", region="22:1-7", nonfounders=True),
     "linear, beside predictions": lambda: of_variants("linear", loco=True, missing="exact", files=_OF_PLINK),
+    "linear, of dosages beside predictions": lambda: of_variants(
+        "linear", loco=True, dosages=True, hwe=0, files=_OF_DOSAGES
+    ),
     "logistic, beside predictions": lambda: of_variants(
         "logistic", loco=True, phenotypes=("z",), files=("assoc", "glm", "clumped")
     ),
