@@ -70,6 +70,9 @@ class Small:
         return ALGORITHMS[self.plan.test]
 
 
+SET_LIST = "one 1 1 rs1_0,rs1_1,rs1_2,rs1_3,nobody's\ntwo 22 1 rs22_1,rs22_4,rs1_3,rs23_1\n"
+
+
 def of_variants(test: str, odd: bool = False, **changes: Any) -> Small:
     """Chunks of four variants, some of them ties: two that are fitted, and two that only filters see.
 
@@ -83,6 +86,7 @@ def of_variants(test: str, odd: bool = False, **changes: Any) -> Small:
             "cohorts": COHORTS,
             "compensator_key": NO_KEY,
             "trait": ALGORITHMS[test].traits[0],
+            **({"set_list": SET_LIST, "max_maf": 0.5} if test == "gene-tests" else {}),
             **({} if test in ("chi-square", "prune", "ld-matrix", "pca") else {"covariates": COVARIATES}),
             **({"few_studies": True} if test in ("linear", "logistic") else {}),
             **({"cohorts": 5} if test == "pca" else {}),  # without one of them people allow enough rounds
@@ -172,7 +176,8 @@ def nothing_said(test: str, **said: Any) -> Plan:
     limits = {"low": 0, "high": 1} if test in (PRIVATE_NETWORK, PRIVATE_RIDGE) else {}
     outcome = [{"name": "died", "role": OUTCOME, **(classes or limits)}] if test in FITS else []
     glucose = {"name": "glucose", **limits}
-    about: dict[str, Any] = {"phenotype": "asthma", **({"region": "6:1-9"} if test == "ld-matrix" else {})}
+    usual_needs = {"ld-matrix": {"region": "6:1-9"}, "gene-tests": {"set_list": SET_LIST}}
+    about: dict[str, Any] = {"phenotype": "asthma", **usual_needs.get(test, {})}
     if test in METHODS:
         about = {"schema": [ward if METHODS[test].column_type == CATEGORY else glucose, *outcome]}
     named = {"test": test, "cohorts": COHORTS, "compensator_key": NO_KEY.hex()}
@@ -462,6 +467,11 @@ STUDIES: dict[str, Callable[[], Small]] = {
     "pca, of dosages": lambda: of_variants("pca", pca=3, dosages=True, mach_r2_filter=0.1, hwe=0),
     "pca, pruned": lambda: of_variants("pca", pca=2, prune_components="3 1 0.9"),
     "pca, of everyone": lambda: of_variants("pca", pca=2, nonfounders=True, prune_components="3 1 0.9"),
+    "gene-tests": lambda: of_variants("gene-tests"),
+    "gene-tests, of cases": lambda: of_variants("gene-tests", trait="case/control"),
+    "gene-tests, beside components": lambda: of_variants(
+        "gene-tests", cohorts=5, components=2, condition=("rs1_3",), phenotypes=("z",)
+    ),
     "polygenic": lambda: of_variants("polygenic", held_out=2, shares=_SMALL),
     "polygenic, of dosages": lambda: of_variants("polygenic", held_out=2, shares=_SMALL, dosages=True),
     "polygenic, of cases": lambda: of_variants("polygenic", held_out=2, shares=_SMALL, trait="case/control"),

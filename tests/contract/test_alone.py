@@ -39,7 +39,7 @@ among which no rare ones are."""
 AT_TRIALS = ("error", "error_deviation")
 """Result columns of a trial on the grid, of which a last bit of a sum may take the next point."""
 
-_BY_CARRIERS = ("polygenic", "prune", "ld-matrix", "pca")
+_BY_CARRIERS = ("gene-tests", "polygenic", "prune", "ld-matrix", "pca")
 _NOT_HERE = ("phenotypes", "components", "predictions", "private-", LOCAL_UPDATES)
 """The last two draw, and another question draws anew: noise, or the rows of a step."""
 

@@ -17,6 +17,7 @@ VARIANTS = {
     "prune": ".ld.prune",
     "ld-matrix": ".ld.matrix",
     "pca": ".components.pca",
+    "gene-tests": ".genes",
     "polygenic": ".polygenic",
 }
 TABLES = {

@@ -255,6 +255,34 @@ class Text(Option[str]):
         return value == self.default or self.fits(value)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Lines(Option[str]):
+    """Lines of a text, such as a file has."""
+
+    kind = "lines"
+    type = str
+
+    default: str = ""
+    words: str
+    """The lines that it takes, in words."""
+    problem_of: Callable[[str], str]
+    """Function that says what is wrong with a text; empty if nothing is."""
+    in_short: Callable[[str], str]
+    """Function that says what people read of a text in its place."""
+
+    @property
+    def wanted(self) -> str:
+        return self.words
+
+    def problem(self, value: Any, plan: Plan) -> str:
+        if value == self.default or not codec.conforms(value, self.type):
+            return super().problem(value, plan)
+        return self.problem_of(value) or super().problem(value, plan)
+
+    def shown(self, value: Any) -> str:
+        return self.in_short(value)
+
+
 @dataclass(frozen=True)
 class Answer:
     """One of the values of a choice."""

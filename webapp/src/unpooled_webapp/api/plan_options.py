@@ -31,6 +31,9 @@ _FIELDS: dict[type[options.Option[Any]], Callable[..., Field]] = {
     options.Whole: lambda option, **said: serializers.IntegerField(**_bounds(option), **said),
     options.Switch: lambda option, **said: serializers.BooleanField(**said),
     options.Text: lambda option, **said: serializers.CharField(allow_blank=True, **said),
+    options.Lines: lambda option, **said: serializers.CharField(
+        allow_blank=True, trim_whitespace=False, **said
+    ),
     options.Choice: lambda option, **said: serializers.ChoiceField(
         [each.value for each in option.answers], **said
     ),

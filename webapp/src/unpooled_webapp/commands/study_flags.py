@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
 from unpooled.methods import ALGORITHMS
 from unpooled.methods.algorithm import Method
 from unpooled.plan.common_options import COVARIATES, PHENOTYPES, TRUST
-from unpooled.plan.options import Choice, Entries, Number, Option, Switch, Whole
+from unpooled.plan.options import Choice, Entries, Lines, Number, Option, Switch, Whole
 
 CHOSEN_FROM_FILES = (COVARIATES, PHENOTYPES)
 """Options that follow from flags about files: --covar-name, --pheno-name and the like."""
@@ -64,9 +64,16 @@ def flag(option: Option[Any]) -> click.Option:
             shown |= {"type": float, "metavar": "X"}
         case Whole():
             shown |= {"type": int, "metavar": "N"}
+        case Lines():
+            shown |= {"type": click.File(encoding="utf-8"), "callback": _lines, "metavar": "FILE"}
         case Entries():
             shown |= {"callback": _entries(option), "metavar": "X,…"}
     return click.Option([flag, option.name], **shown)
+
+
+def _lines(context: click.Context, parameter: click.Parameter, file: TextIO | None) -> str | None:
+    """Reads the lines of a file."""
+    return None if file is None else file.read()
 
 
 def _entries(option: Entries[Any]) -> Callable[..., list[Any] | None]:

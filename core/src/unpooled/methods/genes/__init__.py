@@ -1,0 +1,108 @@
+"""Tests of sets of variants, such as those of a gene: burden, SKAT, SKAT-O and ACAT-V."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from unpooled.asking.question import Arrays, Question
+from unpooled.asking.sizes import Sizes
+from unpooled.formats.regenie import write_regenie
+from unpooled.methods.algorithm import AboutFile, Cost, VariantMethod, Wording
+from unpooled.methods.genes.options import MAX_MAF, MOST_SETS, SET_LIST, SET_WEIGHTS, read_sets
+from unpooled.methods.genes.procedure import test_sets
+from unpooled.methods.genes.questions import (
+    VARIANTS_AT_ONCE,
+    CountGenotypes,
+    CountRare,
+    FitCovariates,
+    SumColumns,
+    SumSets,
+)
+from unpooled.methods.genes.result import REASONS, TABLE, columns_of, shown
+from unpooled.methods.genes.tests import TESTS
+from unpooled.methods.purpose import Purpose
+from unpooled.methods.regression.counts import BEFORE_GENOTYPES
+from unpooled.panel.panel import Panel
+from unpooled.plan.common_options import (
+    BY_PLACE,
+    COHORT_SUMS,
+    COMPONENTS,
+    CONDITION,
+    COVARIATES,
+    FILTERS,
+    ITERATION,
+    SEVERAL,
+    SEXES,
+)
+from unpooled.plan.plan import Plan
+
+FILE = "regenie"
+
+
+def _write(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
+    sets = [(each.chromosome, each.position, each.title) for each in read_sets(SET_LIST.of(plan))]
+    names = ("reason", "columns", "collapsed", "left_out")
+    extra = [
+        REASONS[reason] or f"VARIANTS={alone};COLLAPSED={collapsed};LEFT_OUT={left_out}"
+        for reason, alone, collapsed, left_out in zip(
+            *(columns[name][:].tolist() for name in names), strict=True
+        )
+    ]
+    write_regenie(out, sets, TESTS, columns, extra)
+
+
+def _rules(plan: Plan) -> dict[str, str]:
+    found = {} if SET_LIST.of(plan) else {SET_LIST.name: f"want {SET_LIST.words}"}
+    if plan.masking != "modular":
+        found["masking"] = "modular only: normal noise would take the digits that the tests need"
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class _OfSets(VariantMethod):
+    def chunk_of(self, plan: Plan, asks: Sequence[type[Question]]) -> int:
+        """Return the plan's size of chunks, or else as many variants as are summed at once."""
+        return plan.chunk_size or VARIANTS_AT_ONCE
+
+    def most_bytes(self, plan: Plan, sizes: Sizes) -> int:
+        return MOST_SETS * len(TESTS) * _LINE
+
+
+_LINE = 1 << 10
+"""Bytes of a line, generously."""
+
+GENE_TESTS = _OfSets(
+    name="gene-tests",
+    title="Tests of sets of variants",
+    purpose=Purpose.ASSOCIATION,
+    method="The variants of each set were tested together by burden, SKAT, SKAT-O and ACAT-V; those that too "
+    "few people carried were collapsed into one.",
+    traits=("quantitative", "case/control"),
+    asks=(*BEFORE_GENOTYPES, SumColumns, FitCovariates, CountGenotypes, CountRare, SumSets),
+    procedure=test_sets,
+    files={FILE: _write},
+    usual_files=(FILE,),
+    about_files={FILE: AboutFile("Tests of sets", ".regenie, as regenie's step 2 writes them")},
+    options=(
+        *SEVERAL,
+        SET_LIST,
+        MAX_MAF,
+        SET_WEIGHTS,
+        COVARIATES,
+        CONDITION,
+        COMPONENTS,
+        COHORT_SUMS,
+        SEXES,
+        BY_PLACE,
+        *FILTERS,
+        *ITERATION,
+    ),
+    table=TABLE,
+    columns=columns_of,
+    shown=shown,
+    cost=Cost(20e-6, lambda columns: 2e-9),
+    rules=_rules,
+    wording=Wording("The association of sets of variants with", "was tested", "in the sets"),
+)

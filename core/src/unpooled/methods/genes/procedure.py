@@ -1,0 +1,211 @@
+"""Tests of sets of variants: the model without genotypes, the variants one by one, then set by set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from unpooled.asking.procedure import Asks, Each, Finish, Rows, Study, procedure
+from unpooled.asking.question import Arrays
+from unpooled.errors import Refuse
+from unpooled.kernels import least_squares as codes
+from unpooled.kernels.fixed_order import product, solve_positive, square
+from unpooled.memory.spool import slices
+from unpooled.methods.genes.base import Batch, NullModel, Variants
+from unpooled.methods.genes.options import MAX_MAF, SET_LIST, read_sets
+from unpooled.methods.genes.questions import (
+    MOST_COLUMNS,
+    CountGenotypes,
+    CountRare,
+    FitCovariates,
+    SumColumns,
+    SumSets,
+    batches,
+)
+from unpooled.methods.genes.result import FEW, NONE, TOO_MANY, rows_of, without_result
+from unpooled.methods.regression.ascent import Ascent
+from unpooled.methods.regression.calls import Calls
+from unpooled.methods.regression.counts import count_and_standardise, counts_table, wanted_groups
+from unpooled.methods.regression.dependent import about_means, refuse_dependent
+from unpooled.methods.regression.fitting import refuse_without_a_model
+from unpooled.methods.regression.logistic import fit_covariates
+from unpooled.methods.regression.pool import Pool
+from unpooled.methods.shared import filters, summary
+from unpooled.methods.shared.chunks import DIPLOID, chromosome_class
+from unpooled.methods.shared.genotype_counts import is_carried
+from unpooled.methods.shared.standardise import PooledColumns, is_number
+from unpooled.methods.shared.without_any import holds_without_any, people_without_any
+from unpooled.panel.list_file import BLOCK_ROWS
+from unpooled.plan.common_options import COVARIATES, MAX_ITERATIONS
+from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
+
+PEOPLE_A_COLUMN, OTHERS_A_COLUMN = 10, 5
+"""Smallest number of people in the pool for each column of a set; and in the pool without any one cohort."""
+
+_TOLERANCE = 2.0**-44
+"""PLINK's, for frequencies."""
+
+
+@procedure("gene-tests")
+def test_sets(study: Study) -> Asks[None]:
+    """Fit the null model, count the variants of all sets, then sum and test set by set."""
+    plan = study.plan
+    sets = find_sets(study)
+    pool, columns, _, _ = yield from count_and_standardise(study)
+    null = yield from fit_null(study, pool, columns)
+    listed = np.unique(np.concatenate(sets)).astype(np.uint32)
+    parts = np.split(listed, np.arange(plan.chunk_size, len(listed), plan.chunk_size))
+    found = yield Each(count_variants(study, part, pool) for part in parts)
+    variants = Variants.joined(found)
+    yield Rows(
+        summary.VARIANTS,
+        {
+            "variant": variants.variants,
+            "first_is_a1": variants.counts_first,
+            "a1_freq": variants.mean / 2,
+            "collapsed": variants.collapsed,
+        },
+    )
+    yield Each(test_batch(study, batch, null) for batch in _batches(plan, sets, variants))
+
+
+def find_sets(study: Study) -> list[np.ndarray]:
+    """Find the panel indices of the autosomal variants of each set, int64 each; Refuse if there are none.
+
+    An ID that several variants have is nobody's.
+    """
+    listed = [each.variants for each in read_sets(SET_LIST.of(study.plan))]
+    wanted = np.unique(np.array([name.encode() for names in listed for name in names]))
+    found, times = np.zeros(len(wanted), np.int64), np.zeros(len(wanted), np.int64)
+    panel = study.panel
+    for rows in slices(len(panel), BLOCK_ROWS):
+        names = np.asarray(panel.name[rows])
+        at = np.minimum(np.searchsorted(wanted, names), len(wanted) - 1)
+        met = np.flatnonzero(wanted[at] == names)
+        found[at[met]] = rows.start + met
+        np.add.at(times, at[met], 1)
+    code = panel.chromosome[found] if len(panel) else np.zeros(len(found), np.uint8)
+    classes = {c: chromosome_class(c, study.plan.autosomes) for c in np.unique(code).tolist()}
+    good = (times == 1) & np.isin(code, [c for c, of in classes.items() if of == DIPLOID])
+    if not good.any():
+        raise Refuse(
+            SET_LIST.name,
+            "no variant of the sets is among those of the autosomes that all cohorts have",
+            "Look at the IDs: they are those of the cohorts' files, or, where variants are matched by place, "
+            "such as 1:12345:A:G.",
+        )
+    places = [np.searchsorted(wanted, np.array([name.encode() for name in names])) for names in listed]
+    return [found[place[good[place]]] for place in places]
+
+
+def fit_null(study: Study, pool: Pool, columns: PooledColumns) -> Asks[NullModel]:
+    """Fit the model without genotypes to a number, or to cases and controls."""
+    plan = study.plan
+    if is_number(plan):
+        sums = yield SumColumns.of(plan, pool, columns)
+        return null_of_number(plan, pool, columns, sums)
+    asked = FitCovariates.first(plan, pool, columns, DIPLOID)
+    # As a branch of its own: it goes on by `Go`, where what was before is forgotten.
+    (model,) = yield Each([fit_covariates(study, asked, columns, Ascent.begin(asked.beta[None]))])
+    refuse_without_a_model(plan, [model])
+    if model.code != codes.FITTED:
+        raise Refuse(
+            COVARIATES.name,
+            "the model of the covariates alone has no estimate: they tell cases from controls, or "
+            f"{MAX_ITERATIONS.of(plan)} iterations are too few",
+            "Leave covariates out, or allow more iterations.",
+        )
+    hessian = square(model.hessian, len(model.beta))
+    return NullModel(columns, model.beta, model.gradient, hessian, 1.0, pool.complete)
+
+
+def null_of_number(plan: Plan, pool: Pool, columns: PooledColumns, sums: Arrays) -> NullModel:
+    """The regression of a number on the covariates, from the sums of `SumColumns`."""
+    q = len(columns.centre)
+    refuse_dependent(plan, about_means(sums["sums"], sums["products"], pool.complete))
+    whole = np.zeros((q + 1, q + 1))
+    whole[0, 0] = pool.complete
+    whole[0, 1:] = whole[1:, 0] = sums["sums"]
+    whole[1:, 1:] = square(sums["products"], q)
+    beta = solve_positive(whole[:-1, :-1], whole[:-1, -1])
+    squares = whole[-1, -1] - float(product(whole[-1, :-1], beta))
+    variance = squares / (pool.complete - q) if pool.complete > q else 0.0
+    if not variance > _NO_RESIDUAL * whole[-1, -1] / pool.complete:
+        raise Refuse(
+            COVARIATES.name,
+            f"the covariates determine the phenotype of the {pool.complete:,} people in the pool, or nearly",
+            "Leave covariates out, or invite further cohorts.",
+        )
+    return NullModel(columns, np.zeros(q), whole[:-1, -1], whole[:-1, :-1], variance, pool.complete)
+
+
+_NO_RESIDUAL = 1e-10
+"""Part of the phenotype's variance below which what covariates leave of it is rounding."""
+
+
+@procedure("gene-tests/variants")
+def count_variants(study: Study, items: np.ndarray, pool: Pool) -> Asks[Variants]:
+    """Count the genotypes of some variants, and keep those that pass the filters and vary."""
+    plan, wanted = study.plan, wanted_groups(DIPLOID, pool, study.plan)
+    sums = yield CountGenotypes(items, tuple(wanted), max(wanted.values(), default=0))
+    table = counts_table(plan, sums["genotypes"], wanted, DIPLOID)
+    calls = Calls.of(table, DIPLOID, pool, exact=False)
+    called, first = calls.called[:, 0], calls.copies[:, 0]
+    copies = np.minimum(first, 2 * called - first)
+    mean = copies / np.maximum(called, 1)
+    few = ~is_carried(plan, sums) | (copies <= FEWEST_AT_A_LEVEL)
+    found = Variants(items, first <= called, mean, few)
+    good = (copies > 0) & (mean <= 2 * MAX_MAF.of(plan) * (1 + _TOLERANCE))
+    return found.some(good & filters.passing(table, plan))
+
+
+def _batches(plan: Plan, sets: Sequence[np.ndarray], variants: Variants) -> Iterator[Batch]:
+    """The sets that have variants left, in the plan's stretches."""
+    for which in batches(plan):
+        places = [np.flatnonzero(np.isin(variants.variants, own)) for own in sets[which]]
+        some = variants.some(np.concatenate(places))
+        sizes = tuple(map(len, places))
+        yield Batch(which.start, sizes, (0,) * len(sizes), *vars(some).values())
+
+
+@procedure("gene-tests/batch")
+def test_batch(study: Study, batch: Batch, null: NullModel) -> Asks[None]:
+    """Leave out what too few people carry, and sets of too many columns; sum the others, and test them."""
+    plan, numbers = study.plan, batch.set_of
+    count = len(batch.sizes)
+    rare = np.bincount(numbers[batch.collapsed], minlength=count)
+    alone = np.array(batch.sizes) - rare
+    holds, most = np.ones(count, np.bool_), MOST_COLUMNS
+    if len(numbers) and not plan.alone:
+        about = batch.variants, np.array(batch.sizes, np.uint32), batch.collapsed, batch.counts_first
+        sums = yield CountRare(plan, *about)
+        holds = np.logical_and.reduce(holds_without_any(plan, sums["capped"]), axis=1)
+        others = people_without_any(plan, sums, null.people)
+        most = min(most, null.people // PEOPLE_A_COLUMN, others // OTHERS_A_COLUMN)
+    columns = alone + ((rare > 0) & holds)
+    code = np.select([np.array(batch.sizes) == 0, columns == 0, columns > most], [NONE, FEW, TOO_MANY], 0)
+    if (code > 0).any():
+        yield without_result(batch.first + np.flatnonzero(code > 0), code[code > 0])
+    left_out = (code > 0)[numbers] | (batch.collapsed & ~holds[numbers])
+    if not left_out.all():
+        yield Finish(sum_sets(study, batch.without(left_out), null))
+
+
+@procedure("gene-tests/sums")
+def sum_sets(study: Study, batch: Batch, null: NullModel) -> Asks[None]:
+    """Sum the columns of sets, and test these."""
+    asked = SumSets(
+        study.plan,
+        batch.variants,
+        np.array(batch.sizes, np.uint32),
+        batch.collapsed,
+        batch.counts_first,
+        batch.mean,
+        null.columns.centre,
+        null.columns.exponent,
+        null.beta,
+        null.people,
+    )
+    sums = yield asked
+    yield rows_of(study.plan, batch, null, asked, sums)

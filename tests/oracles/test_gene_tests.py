@@ -1,0 +1,127 @@
+"""Tests of sets of variants, and the same of the pooled genotypes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+
+from unpooled.asking.cohort import ArrayCohort, Samples
+from unpooled.methods.genes.options import BETA, FLAT, MADSEN_BROWNING
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import NO_KEY, Covariate, Plan
+from unpooled.run import reports, run
+
+from .gene_tests import Null, p_values
+
+WEIGHTS = {
+    BETA: lambda p: 25 * (1 - p) ** 24,
+    MADSEN_BROWNING: lambda p: 1 / np.sqrt(p * (1 - p)),
+    FLAT: np.ones_like,
+}
+COHORTS, SETS, EACH = 3, 6, 9
+
+
+def study_of(
+    seed: int, n: int, trait: str, weights: str = BETA, **more: Any
+) -> tuple[Plan, Panel, list[ArrayCohort], tuple[np.ndarray, ...]]:
+    """Sets of rare variants, some carried by few, with missing calls and people; the first has an effect.
+
+    Also gives the phenotypes, covariates and copies of everyone.
+    """
+    random = np.random.default_rng(seed)
+    m = SETS * EACH
+    frequency = random.choice([0.003, 0.01, 0.04, 0.09], m)
+    copies = random.binomial(2, frequency[:, None], (m, n)).astype(np.int8)
+    copies[2] = 0
+    turned = random.random(m) < 0.4  # the rarer allele is the panel's second
+    copies[turned] = 2 - copies[turned]
+    covariates = random.normal(size=(n, 2)) * [1, 9] + [0, 50]
+    of_first = np.where(turned[:EACH, None], 2 - copies[:EACH], copies[:EACH]).sum(axis=0)
+    y = 0.2 * of_first + 0.5 * covariates[:, 0] + random.normal(size=n)
+    if trait == "case/control":
+        y = (y > np.quantile(y, 0.8)).astype(float)
+    copies[random.random(copies.shape) < 0.02] = -1
+    y[::31], covariates[5::67, 1] = np.nan, np.nan
+    panel = Panel.of([(1 + k // 20, 1 + k, b"v%d" % k, b"A", b"G") for k in range(m)])
+    lines = [
+        f"G{k} {1 + k} {100 + k} {','.join(f'v{v}' for v in range(EACH * k, EACH * (k + 1)))},nobody's"
+        for k in range(SETS)
+    ]
+    # Two sets overlap; one has no variant that cohorts have.
+    lines += ["both 1 1 v0,v9,v10,v0", "none 2 1 unheard,of"]
+    named = (Covariate("age"), Covariate("weight"))
+    options = {"max_maf": 0.1, "set_weights": weights, "covariates": named} | more
+    chosen = {"trait": trait, "set_list": "\n".join(lines), "files": ("regenie",), **options}
+    plan = Plan("gene-tests", "y", COHORTS, NO_KEY, **chosen)
+    parts = np.split(random.permutation(n), [n // 5, n // 2])
+    everyone = np.ones(n, bool)
+    cohorts = [
+        ArrayCohort(
+            Samples(y[p], np.ones(len(p), np.uint8), everyone[p], everyone[p], covariates[p]),
+            copies[:, p],
+            random.random(m) < 0.5,
+        )
+        for p in parts
+    ]
+    return plan, panel, cohorts, (y, covariates, copies)
+
+
+def columns_of(
+    copies: np.ndarray, members: list[int], collapsed: Mapping[int, bool]
+) -> tuple[np.ndarray, np.ndarray]:
+    """A set's columns in the pool, (people, columns), and their frequencies; of who has complete data."""
+    alone, rare = [], []
+    for v in dict.fromkeys(members):
+        called = copies[v] >= 0
+        first = copies[v][called].sum()
+        own = copies[v] if first <= called.sum() else 2 - copies[v]
+        if v not in collapsed:
+            continue
+        if collapsed[v]:
+            rare.append(np.where(called, own, 0))
+        else:
+            alone.append(np.where(called, own, own[called].mean()))
+    columns = np.array(alone + ([np.max(rare, axis=0)] if rare else []), float).T
+    return columns, columns.mean(axis=0) / 2
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("trait", ["quantitative", "case/control"])
+def test_sets_are_tested_as_in_the_pool(trait: str, weights: str) -> None:
+    plan, panel, cohorts, (y, covariates, copies) = study_of(len(weights), 1500, trait, weights)
+    tables = run(plan, panel, cohorts)
+    inside = ~np.isnan(y) & ~np.isnan(covariates).any(axis=1)
+    null = Null.of(y[inside], covariates[inside], cases=trait != "quantitative")
+    variants, sets = tables["variants"], tables["genes"]
+    collapsed = dict(zip(variants["variant"].tolist(), variants["collapsed"].tolist(), strict=True))
+    assert 2 not in collapsed and 0 < sum(collapsed.values()) < len(collapsed)
+    members = [list(range(EACH * k, EACH * (k + 1))) for k in range(SETS)] + [[0, 9, 10]]
+    assert sets["index"].tolist() == list(range(len(members) + 1))
+    assert np.isnan(sets["neg_log10_p"][-1]).all()
+    for k, own in enumerate(members):
+        kept = collapsed if sets["collapsed"][k] else {v: rare for v, rare in collapsed.items() if not rare}
+        assert sets["left_out"][k] == sum(v in collapsed and v not in kept for v in own)
+        columns, frequency = columns_of(copies[:, inside], own, kept)
+        assert sets["columns"][k] + (sets["collapsed"][k] > 0) == columns.shape[1]
+        w = WEIGHTS[weights](frequency)
+        expected = -np.log10(p_values(null, columns, w, frequency))
+        np.testing.assert_allclose(sets["neg_log10_p"][k], expected, rtol=1e-5, atol=1e-7)
+        np.testing.assert_allclose(sets["a1_freq"][k], frequency.sum(), rtol=1e-12)
+        burden = columns @ w
+        design = sm.add_constant(covariates[inside])
+        if trait == "quantitative":  # a score test: the variance is that without the burden
+            rest = sm.OLS(burden, design).fit().resid
+            expected = rest @ y[inside] / (rest @ rest), np.sqrt(1 / null.weight[0] / (rest @ rest))
+            np.testing.assert_allclose((sets["beta"][k], sets["se"][k]), expected, rtol=1e-8)
+        else:
+            fit = sm.GLM(y[inside], design, family=sm.families.Binomial()).fit(tol=1e-14)
+            chi_square = fit.model.score_test(fit.params, exog_extra=burden)[0]
+            np.testing.assert_allclose((sets["beta"][k] / sets["se"][k]) ** 2, chi_square, rtol=1e-7)
+    lines = reports(plan, panel, tables)["regenie"].decode().splitlines()
+    assert len(lines) == 1 + 4 * (len(members) + 1) and len({len(line.split()) for line in lines}) == 1
+    assert lines[1].split()[:3] == ["1", "100", "G0"]
+    assert lines[-1].endswith("NA NA NA NA NO_VARIANT")
