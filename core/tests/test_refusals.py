@@ -39,6 +39,7 @@ NAMES = (b"v0", b"v1", b"v2", b"v3", b"v4", b"still", b"rare", b"one")
 PANEL = Panel.of([*((1, k, name, b"A", b"G") for k, name in enumerate(NAMES)), (23, 1, b"x", b"A", b"G")])
 EACH, COHORTS = 60, 3
 NUMBERS = np.random.default_rng(5).normal(size=(COHORTS * EACH, 2))
+SETS = "gene 1 1 v0,v1"
 CASES = np.arange(COHORTS * EACH) % 2.0
 
 
@@ -47,7 +48,7 @@ def study(test: str, phenotype: np.ndarray, *columns: np.ndarray, alone: bool = 
     named = tuple(Covariate(f"C{k + 1}") for k in range(len(columns)))
     plan = {"covariates": named} if named else {}
     trait = "quantitative" if test in ("linear", "polygenic") else "case/control"
-    agreed = Plan(test, "y", COHORTS, NO_KEY, trait=trait, **(plan | more))
+    agreed = Plan(test, "y", COHORTS, NO_KEY, **{"trait": trait, **plan, **more})
     covariates = np.column_stack(columns) if columns else np.zeros((len(phenotype), 0))
     cohorts = [cohort_of(k, phenotype[k::COHORTS], covariates[k::COHORTS]) for k in range(COHORTS)]
     if alone:
@@ -390,6 +391,17 @@ REFUSALS: dict[str, tuple[str, str, Callable[..., None], tuple[Any, ...], dict[s
     "a matrix of too many variants": (
         "region", "2,001 variants of the region pass", wide_region, (2_001,), {},
     ),
+    "sets of variants that nobody has": (
+        "set_list", "no variant of the sets is among", study, ("gene-tests", CASES), {"set_list": "a 1 1 v"},
+    ),
+    "cases told from controls, for sets": (
+        "covariates", "the covariates alone has no estimate", study, ("gene-tests", CASES, CASES + A / 99),
+        {"set_list": SETS},
+    ),
+    "covariates that determine a phenotype, for sets": (
+        "covariates", "determine the phenotype of the 180 people", study, ("gene-tests", A, A),
+        {"set_list": SETS, "trait": "quantitative"},
+    ),
     "a window of too many variants": ("indep_pairwise", "more than 4,000 variants", wide_window, (), {}),
     "few variants for components": (
         "maf", "no more than 2 variants of the autosomes", study, ("pca", A), {"pca": 2, "maf": 0.5},
@@ -474,7 +486,8 @@ def test_what_counts_tell_is_refused_after_the_first_question(
 
 @pytest.mark.parametrize("name", ["no cases", "no controls", "few at a level", "a level of one cohort",
                                   "a constant covariate", "a constant phenotype", "covariates of a sum",
-                                  "the same in logistic"])  # fmt: skip
+                                  "the same in logistic", "cases told from controls, for sets",
+                                  "covariates that determine a phenotype, for sets"])  # fmt: skip
 def test_what_a_cohort_finds_in_its_own_data_is_not_refused(name: str) -> None:
     _, _, do, arguments, more = REFUSALS[name]
     do(*arguments, alone=True, **more)

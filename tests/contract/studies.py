@@ -469,8 +469,9 @@ STUDIES: dict[str, Callable[[], Small]] = {
     "pca, of everyone": lambda: of_variants("pca", pca=2, nonfounders=True, prune_components="3 1 0.9"),
     "gene-tests": lambda: of_variants("gene-tests"),
     "gene-tests, of cases": lambda: of_variants("gene-tests", trait="case/control"),
+    "gene-tests, of conditions": lambda: of_variants("gene-tests", condition=("rs1_2",)),
     "gene-tests, beside components": lambda: of_variants(
-        "gene-tests", cohorts=5, components=2, condition=("rs1_3",), phenotypes=("z",)
+        "gene-tests", cohorts=5, components=2, phenotypes=("z",)
     ),
     "polygenic": lambda: of_variants("polygenic", held_out=2, shares=_SMALL),
     "polygenic, of dosages": lambda: of_variants("polygenic", held_out=2, shares=_SMALL, dosages=True),

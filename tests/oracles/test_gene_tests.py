@@ -52,7 +52,7 @@ def study_of(
         for k in range(SETS)
     ]
     # Two sets overlap; one has no variant that cohorts have.
-    lines += ["both 1 1 v0,v9,v10,v0", "none 2 1 unheard,of"]
+    lines += ["both 1 1 v0,v1,v3,v4,v5,v9,v10,v0", "none 2 1 unheard,of"]
     named = (Covariate("age"), Covariate("weight"))
     options = {"max_maf": 0.1, "set_weights": weights, "covariates": named} | more
     chosen = {"trait": trait, "set_list": "\n".join(lines), "files": ("regenie",), **options}
@@ -99,11 +99,14 @@ def test_sets_are_tested_as_in_the_pool(trait: str, weights: str) -> None:
     variants, sets = tables["variants"], tables["genes"]
     collapsed = dict(zip(variants["variant"].tolist(), variants["collapsed"].tolist(), strict=True))
     assert 2 not in collapsed and 0 < sum(collapsed.values()) < len(collapsed)
-    members = [list(range(EACH * k, EACH * (k + 1))) for k in range(SETS)] + [[0, 9, 10]]
+    members = [list(range(EACH * k, EACH * (k + 1))) for k in range(SETS)] + [[0, 1, 3, 4, 5, 9, 10]]
     assert sets["index"].tolist() == list(range(len(members) + 1))
     assert np.isnan(sets["neg_log10_p"][-1]).all()
     for k, own in enumerate(members):
-        kept = collapsed if sets["collapsed"][k] else {v: rare for v, rare in collapsed.items() if not rare}
+        before = {v for others in members[:k] for v in others}
+        kept = {
+            v: rare for v, rare in collapsed.items() if not rare or (sets["collapsed"][k] and v not in before)
+        }
         assert sets["left_out"][k] == sum(v in collapsed and v not in kept for v in own)
         columns, frequency = columns_of(copies[:, inside], own, kept)
         assert sets["columns"][k] + (sets["collapsed"][k] > 0) == columns.shape[1]

@@ -1649,6 +1649,21 @@ export interface components {
              * @description Tolerance of a component. The error of its angle, as 1 - |cos|, for each component up to the last whose eigenvalue is at least 1.2 times the next.
              */
             component_tolerance?: number;
+            /** @description Sets of variants (--set-list). A set a line, as regenie reads them: its name, chromosome and position, and the IDs of its variants with commas between them, such as APOE 19 44905796 rs429358,rs7412. */
+            set_list?: string;
+            /**
+             * Format: double
+             * @description Largest frequency of the rarer allele (--max-maf). In the pool; more frequent variants are in no set.
+             */
+            max_maf?: number;
+            /**
+             * @description Weights of variants.
+             *
+             *     * `beta` - beta
+             *     * `madsen-browning` - madsen-browning
+             *     * `flat` - flat
+             */
+            set_weights?: components["schemas"]["SetWeightsEnum"];
             /** @description People left out: one in. The share of variance is chosen by how well it predicts these people, whom the fit has not seen. */
             held_out?: number;
             /** @description Shares of variance to try. How much of the phenotype's variance the variants explain: numbers between 0 and 1, between commas. Left empty, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8. */
@@ -2203,6 +2218,7 @@ export interface components {
          *     * `whole` - whole
          *     * `switch` - switch
          *     * `text` - text
+         *     * `lines` - lines
          *     * `choice` - choice
          *     * `numbers` - numbers
          *     * `wholes` - wholes
@@ -2210,7 +2226,7 @@ export interface components {
          *     * `covariates` - covariates
          * @enum {string}
          */
-        OptionKind: "number" | "whole" | "switch" | "text" | "choice" | "numbers" | "wholes" | "words" | "covariates";
+        OptionKind: "number" | "whole" | "switch" | "text" | "lines" | "choice" | "numbers" | "wholes" | "words" | "covariates";
         /** @description Another study, to be led to. */
         OtherStudy: {
             readonly id: string;
@@ -2483,6 +2499,21 @@ export interface components {
              * @description Tolerance of a component. The error of its angle, as 1 - |cos|, for each component up to the last whose eigenvalue is at least 1.2 times the next.
              */
             component_tolerance?: number;
+            /** @description Sets of variants (--set-list). A set a line, as regenie reads them: its name, chromosome and position, and the IDs of its variants with commas between them, such as APOE 19 44905796 rs429358,rs7412. */
+            set_list?: string;
+            /**
+             * Format: double
+             * @description Largest frequency of the rarer allele (--max-maf). In the pool; more frequent variants are in no set.
+             */
+            max_maf?: number;
+            /**
+             * @description Weights of variants.
+             *
+             *     * `beta` - beta
+             *     * `madsen-browning` - madsen-browning
+             *     * `flat` - flat
+             */
+            set_weights?: components["schemas"]["SetWeightsEnum"];
             /** @description People left out: one in. The share of variance is chosen by how well it predicts these people, whom the fit has not seen. */
             held_out?: number;
             /** @description Shares of variance to try. How much of the phenotype's variance the variants explain: numbers between 0 and 1, between commas. Left empty, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8. */
@@ -2986,6 +3017,21 @@ export interface components {
              * @description Tolerance of a component. The error of its angle, as 1 - |cos|, for each component up to the last whose eigenvalue is at least 1.2 times the next.
              */
             component_tolerance?: number;
+            /** @description Sets of variants (--set-list). A set a line, as regenie reads them: its name, chromosome and position, and the IDs of its variants with commas between them, such as APOE 19 44905796 rs429358,rs7412. */
+            set_list?: string;
+            /**
+             * Format: double
+             * @description Largest frequency of the rarer allele (--max-maf). In the pool; more frequent variants are in no set.
+             */
+            max_maf?: number;
+            /**
+             * @description Weights of variants.
+             *
+             *     * `beta` - beta
+             *     * `madsen-browning` - madsen-browning
+             *     * `flat` - flat
+             */
+            set_weights?: components["schemas"]["SetWeightsEnum"];
             /** @description People left out: one in. The share of variance is chosen by how well it predicts these people, whom the fit has not seen. */
             held_out?: number;
             /** @description Shares of variance to try. How much of the phenotype's variance the variants explain: numbers between 0 and 1, between commas. Left empty, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8. */
@@ -3347,6 +3393,21 @@ export interface components {
              * @description Tolerance of a component. The error of its angle, as 1 - |cos|, for each component up to the last whose eigenvalue is at least 1.2 times the next.
              */
             component_tolerance?: number;
+            /** @description Sets of variants (--set-list). A set a line, as regenie reads them: its name, chromosome and position, and the IDs of its variants with commas between them, such as APOE 19 44905796 rs429358,rs7412. */
+            set_list?: string;
+            /**
+             * Format: double
+             * @description Largest frequency of the rarer allele (--max-maf). In the pool; more frequent variants are in no set.
+             */
+            max_maf?: number;
+            /**
+             * @description Weights of variants.
+             *
+             *     * `beta` - beta
+             *     * `madsen-browning` - madsen-browning
+             *     * `flat` - flat
+             */
+            set_weights?: components["schemas"]["SetWeightsEnum"];
             /** @description People left out: one in. The share of variance is chosen by how well it predicts these people, whom the fit has not seen. */
             held_out?: number;
             /** @description Shares of variance to try. How much of the phenotype's variance the variants explain: numbers between 0 and 1, between commas. Left empty, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8. */
@@ -3693,6 +3754,13 @@ export interface components {
          * @enum {string}
          */
         Role: "administrator" | "coordinator" | "observer";
+        /**
+         * @description * `beta` - beta
+         *     * `madsen-browning` - madsen-browning
+         *     * `flat` - flat
+         * @enum {string}
+         */
+        SetWeightsEnum: "beta" | "madsen-browning" | "flat";
         /**
          * @description * `all` - all
          *     * `males` - males

@@ -85,13 +85,22 @@ export function NumberField(props: Text) {
   return <TextField inputMode="decimal" autoComplete="off" size={12} {...props} />;
 }
 
-export function TextArea({ label, hint, error, value, onChange, rows = 3 }: Text & { rows?: number }) {
+export function TextArea({
+  label,
+  hint,
+  error,
+  value,
+  onChange,
+  rows = 3,
+  required,
+}: Text & { rows?: number }) {
   return (
     <Field label={label} hint={hint} error={error}>
       {(wired) => (
         <textarea
           className={styles.control}
           rows={rows}
+          required={required}
           value={value}
           onChange={(event) => onChange(event.target.value)}
           {...wired}

@@ -1,6 +1,14 @@
 /** Fields of the declared options: one widget for each kind. */
 import type { Method } from "../../api/client";
-import { ChoiceField, CheckField, FieldGroup, LimitField, NumberField, TextField } from "../../ui/Field";
+import {
+  ChoiceField,
+  CheckField,
+  FieldGroup,
+  LimitField,
+  NumberField,
+  TextArea,
+  TextField,
+} from "../../ui/Field";
 import { Columns, Muted } from "../../ui/Layout";
 import { Covariates } from "./Covariates";
 import { COMPENSATOR, needsCompensator, TRUST } from "./form";
@@ -103,6 +111,8 @@ function OptionField({ option, form, method, set, wrong }: Part & { option: Opti
       ) : (
         <NumberField {...shown} required={isRequired} />
       );
+    case "lines":
+      return <TextArea {...shown} rows={8} required={isRequired} />;
     default:
       return <TextField {...shown} required={isRequired} autoComplete="off" />;
   }

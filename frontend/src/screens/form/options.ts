@@ -36,6 +36,13 @@ const number: Kind = {
   like: "",
 };
 
+const plain: Kind = {
+  read: (value) => (typeof value === "string" ? value : ""),
+  write: (typed) => text(typed).trim(),
+  wrong: never,
+  like: "",
+};
+
 const list = (isNumeric: boolean, fits: (word: string, option: Option) => boolean): Kind => ({
   read: (value) => (Array.isArray(value) ? value.join(", ") : ""),
   write: (typed) => (isNumeric ? words(text(typed)).map(Number) : words(text(typed))),
@@ -51,12 +58,8 @@ const KINDS: Record<Schemas["OptionKind"], Kind> = {
   whole: number,
   switch: { read: Boolean, write: Boolean, wrong: never, like: false },
   choice: { read: (value) => value as string, write: text, wrong: never, like: "" },
-  text: {
-    read: (value) => (typeof value === "string" ? value : ""),
-    write: (typed) => text(typed).trim(),
-    wrong: never,
-    like: "",
-  },
+  text: plain,
+  lines: plain,
   numbers: list(true, (word, option) => isWithin(Number(word), option)),
   wholes: list(true, (word) => Number.isInteger(Number(word))),
   words: list(false, (word, { among }) => !among.length || among.includes(word)),

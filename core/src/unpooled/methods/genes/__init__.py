@@ -23,7 +23,7 @@ from unpooled.methods.genes.questions import (
 from unpooled.methods.genes.result import REASONS, TABLE, columns_of, shown
 from unpooled.methods.genes.tests import TESTS
 from unpooled.methods.purpose import Purpose
-from unpooled.methods.regression.counts import BEFORE_GENOTYPES
+from unpooled.methods.regression.counts import BEFORE_GENOTYPES, SumConditions
 from unpooled.panel.panel import Panel
 from unpooled.plan.common_options import (
     BY_PLACE,
@@ -70,6 +70,7 @@ class _OfSets(VariantMethod):
         return MOST_SETS * len(TESTS) * _LINE
 
 
+_BEFORE = tuple(kind for kind in BEFORE_GENOTYPES if kind is not SumConditions)  # which is of dosages
 _LINE = 1 << 10
 """Bytes of a line, generously."""
 
@@ -80,7 +81,7 @@ GENE_TESTS = _OfSets(
     method="The variants of each set were tested together by burden, SKAT, SKAT-O and ACAT-V; those that too "
     "few people carried were collapsed into one.",
     traits=("quantitative", "case/control"),
-    asks=(*BEFORE_GENOTYPES, SumColumns, FitCovariates, CountGenotypes, CountRare, SumSets),
+    asks=(*_BEFORE, SumColumns, FitCovariates, CountGenotypes, CountRare, SumSets),
     procedure=test_sets,
     files={FILE: _write},
     usual_files=(FILE,),

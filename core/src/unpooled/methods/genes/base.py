@@ -25,7 +25,7 @@ class NullModel:
     products: np.ndarray
     """float64 (q, q): weighted products of these columns; of a number all weights are 1."""
     variance: float
-    """Residual variance of a number; 1 of cases and controls."""
+    """Residual variance of a number; 1 of cases and controls; NaN where there is no model."""
     people: int
 
 
@@ -56,7 +56,7 @@ class Batch(ByVariant):
     sizes: tuple[int, ...]
     """Number of variants of each set."""
     left_out: tuple[int, ...]
-    """Number of those that too few people carry, even together."""
+    """Number of others, which too few people carry even together, or which are collapsed in another set."""
     variants: np.ndarray
     """Panel indices, uint32 (v,), and what `Variants` has of each."""
     counts_first: np.ndarray
@@ -70,6 +70,6 @@ class Batch(ByVariant):
 
     def without(self, left_out: np.ndarray) -> Batch:
         """Leave out some variants: bool (v,)."""
-        of_set, count = self.set_of, len(self.sizes)
-        kept, lost = (np.bincount(of_set[w], minlength=count).tolist() for w in (~left_out, left_out))
-        return replace(self.some(~left_out), sizes=tuple(kept), left_out=tuple(lost))
+        kept = np.bincount(self.set_of[~left_out], minlength=len(self.sizes))
+        lost = np.array(self.sizes) - kept + self.left_out
+        return replace(self.some(~left_out), sizes=tuple(kept.tolist()), left_out=tuple(lost.tolist()))

@@ -62,10 +62,8 @@ def _problem(text: str) -> str:
 
 
 def _in_short(text: str) -> str:
-    sets = read_sets(text)
-    return f"{len(sets):,}, of {sum(len(each.variants) for each in sets):,} variants: " + ", ".join(
-        [*(each.title for each in sets[:_NAMED]), *(["…"] if len(sets) > _NAMED else [])]
-    )
+    titles = [each.title for each in read_sets(text)]
+    return f"{len(titles):,}: {', '.join(titles[:_NAMED])}{', …' if len(titles) > _NAMED else ''}"
 
 
 _NAMED = 5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -23,7 +24,7 @@ from unpooled.methods.genes.questions import (
     SumSets,
     batches,
 )
-from unpooled.methods.genes.result import FEW, NONE, TOO_MANY, rows_of, without_result
+from unpooled.methods.genes.result import FEW, NO_MODEL, NONE, TESTED, TOO_MANY, rows_of, without_result
 from unpooled.methods.regression.ascent import Ascent
 from unpooled.methods.regression.calls import Calls
 from unpooled.methods.regression.counts import count_and_standardise, counts_table, wanted_groups
@@ -108,8 +109,9 @@ def fit_null(study: Study, pool: Pool, columns: PooledColumns) -> Asks[NullModel
     asked = FitCovariates.first(plan, pool, columns, DIPLOID)
     # As a branch of its own: it goes on by `Go`, where what was before is forgotten.
     (model,) = yield Each([fit_covariates(study, asked, columns, Ascent.begin(asked.beta[None]))])
-    refuse_without_a_model(plan, [model])
-    if model.code != codes.FITTED:
+    if not plan.alone:
+        refuse_without_a_model(plan, [model])
+    if model.code != codes.FITTED and not plan.alone:
         raise Refuse(
             COVARIATES.name,
             "the model of the covariates alone has no estimate: they tell cases from controls, or "
@@ -117,21 +119,25 @@ def fit_null(study: Study, pool: Pool, columns: PooledColumns) -> Asks[NullModel
             "Leave covariates out, or allow more iterations.",
         )
     hessian = square(model.hessian, len(model.beta))
-    return NullModel(columns, model.beta, model.gradient, hessian, 1.0, pool.complete)
+    variance = 1.0 if model.code == codes.FITTED else math.nan
+    return NullModel(columns, model.beta, model.gradient, hessian, variance, pool.complete)
 
 
 def null_of_number(plan: Plan, pool: Pool, columns: PooledColumns, sums: Arrays) -> NullModel:
     """The regression of a number on the covariates, from the sums of `SumColumns`."""
     q = len(columns.centre)
-    refuse_dependent(plan, about_means(sums["sums"], sums["products"], pool.complete))
+    if not plan.alone:
+        refuse_dependent(plan, about_means(sums["sums"], sums["products"], pool.complete))
     whole = np.zeros((q + 1, q + 1))
     whole[0, 0] = pool.complete
     whole[0, 1:] = whole[1:, 0] = sums["sums"]
     whole[1:, 1:] = square(sums["products"], q)
     beta = solve_positive(whole[:-1, :-1], whole[:-1, -1])
     squares = whole[-1, -1] - float(product(whole[-1, :-1], beta))
-    variance = squares / (pool.complete - q) if pool.complete > q else 0.0
-    if not variance > _NO_RESIDUAL * whole[-1, -1] / pool.complete:
+    variance = squares / (pool.complete - q) if pool.complete > q else math.nan
+    if variance <= _NO_RESIDUAL * whole[-1, -1] / max(pool.complete, 1):
+        variance = math.nan
+    if math.isnan(variance) and not plan.alone:
         raise Refuse(
             COVARIATES.name,
             f"the covariates determine the phenotype of the {pool.complete:,} people in the pool, or nearly",
@@ -161,12 +167,22 @@ def count_variants(study: Study, items: np.ndarray, pool: Pool) -> Asks[Variants
 
 
 def _batches(plan: Plan, sets: Sequence[np.ndarray], variants: Variants) -> Iterator[Batch]:
-    """The sets that have variants left, in the plan's stretches."""
+    """The sets that have variants left, in the plan's stretches.
+
+    What is collapsed is so in the first set that has it, and left out of others: the difference of two such
+    columns, of which one has a variant more, would be of its few carriers.
+    """
+    taken = np.zeros(len(variants.variants), bool)
     for which in batches(plan):
-        places = [np.flatnonzero(np.isin(variants.variants, own)) for own in sets[which]]
+        places, left_out = [], []
+        for own in sets[which]:
+            place = np.flatnonzero(np.isin(variants.variants, own))
+            again = variants.collapsed[place] & taken[place]
+            taken[place] |= variants.collapsed[place]
+            places.append(place[~again])
+            left_out.append(int(np.count_nonzero(again)))
         some = variants.some(np.concatenate(places))
-        sizes = tuple(map(len, places))
-        yield Batch(which.start, sizes, (0,) * len(sizes), *vars(some).values())
+        yield Batch(which.start, tuple(map(len, places)), tuple(left_out), *vars(some).values())
 
 
 @procedure("gene-tests/batch")
@@ -184,10 +200,14 @@ def test_batch(study: Study, batch: Batch, null: NullModel) -> Asks[None]:
         others = people_without_any(plan, sums, null.people)
         most = min(most, null.people // PEOPLE_A_COLUMN, others // OTHERS_A_COLUMN)
     columns = alone + ((rare > 0) & holds)
-    code = np.select([np.array(batch.sizes) == 0, columns == 0, columns > most], [NONE, FEW, TOO_MANY], 0)
-    if (code > 0).any():
-        yield without_result(batch.first + np.flatnonzero(code > 0), code[code > 0])
-    left_out = (code > 0)[numbers] | (batch.collapsed & ~holds[numbers])
+    listed = np.array(batch.sizes) + batch.left_out
+    if math.isnan(null.variance):  # which a cohort alone is not refused for
+        columns[:] = -1
+    reasons = [listed == 0, columns < 0, columns == 0, columns > most]
+    code = np.select(reasons, [NONE, NO_MODEL, FEW, TOO_MANY], TESTED)
+    if (code != TESTED).any():
+        yield without_result(batch.first + np.flatnonzero(code != TESTED), code[code != TESTED])
+    left_out = (code != TESTED)[numbers] | (batch.collapsed & ~holds[numbers])
     if not left_out.all():
         yield Finish(sum_sets(study, batch.without(left_out), null))
 

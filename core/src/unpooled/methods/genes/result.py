@@ -20,18 +20,18 @@ TABLE = "genes"
 """A row per set of the plan's list. Columns:
 
 index          its place in the list
-reason         why there is no result: NONE, FEW or TOO_MANY; TESTED if there is one
+reason         why there is no result: NONE, FEW, TOO_MANY or NO_MODEL; TESTED if there is one
 columns        variants that were summed one by one
 collapsed      variants that were collapsed into one column beside these
-left_out       variants that too few people carry, even together
+left_out       variants that too few people carry, even together, or that are collapsed in a set before
 n              people
 a1_freq        sum of the frequencies of the columns
 beta, se       effect of the burden, per unit of the weighted sum; NaN without a result
 neg_log10_p    (sets, tests)
 """
 
-TESTED, NONE, FEW, TOO_MANY = range(4)
-REASONS = ("", "NO_VARIANT", "FEW_CARRIERS", "TOO_MANY_VARIANTS")
+TESTED, NONE, FEW, TOO_MANY, NO_MODEL = range(5)
+REASONS = ("", "NO_VARIANT", "FEW_CARRIERS", "TOO_MANY_VARIANTS", "NO_MODEL")
 
 
 def without_result(index: np.ndarray, code: np.ndarray) -> Rows:
