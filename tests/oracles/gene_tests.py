@@ -89,7 +89,7 @@ def skato(s: np.ndarray, phi: np.ndarray) -> float:
     last = np.sqrt(top[-1] / tau[-1])
     # x = t^2, so that the density has no pole.
     inside = integrate.quad(
-        lambda t: 2 * stats.norm.pdf(t) * given(t * t), 0, last, epsabs=0, epsrel=1e-7, limit=300
+        lambda t: 2 * stats.norm.pdf(t) * given(t * t), 0, last, epsabs=0, epsrel=1e-6, limit=300
     )
     return float(inside[0] + stats.chi2.sf(last**2, 1))
 

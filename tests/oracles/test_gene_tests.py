@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import statsmodels.api as sm
+from scipy import stats
 
 from unpooled.asking.cohort import ArrayCohort, Samples
 from unpooled.methods.genes.options import BETA, FLAT, MADSEN_BROWNING
@@ -15,6 +17,8 @@ from unpooled.panel.panel import Panel
 from unpooled.plan.plan import NO_KEY, Covariate, Plan
 from unpooled.run import reports, run
 
+from ..conftest import MICE, Rehearse
+from ..plinks import bfiles, plink, rows, split
 from .gene_tests import Null, p_values
 
 WEIGHTS = {
@@ -22,7 +26,7 @@ WEIGHTS = {
     MADSEN_BROWNING: lambda p: 1 / np.sqrt(p * (1 - p)),
     FLAT: np.ones_like,
 }
-COHORTS, SETS, EACH = 3, 6, 9
+COHORTS, SETS, EACH = 3, 4, 9
 
 
 def study_of(
@@ -128,3 +132,61 @@ def test_sets_are_tested_as_in_the_pool(trait: str, weights: str) -> None:
     assert len(lines) == 1 + 4 * (len(members) + 1) and len({len(line.split()) for line in lines}) == 1
     assert lines[1].split()[:3] == ["1", "100", "G0"]
     assert lines[-1].endswith("NA NA NA NA NO_VARIANT")
+
+
+@pytest.mark.parametrize("trait", ["quantitative", "case/control"])
+def test_p_is_small_as_often_as_it_should_be(trait: str) -> None:
+    """Sets that nothing is associated with: P below a level is binomial, within its limits of 1 in 10,000."""
+    plan, panel, cohorts, _ = null_study(3, 2000, 250, trait)
+    p = 10 ** -run(plan, panel, cohorts)["genes"]["neg_log10_p"]
+    for level in (0.5, 0.1, 0.01):
+        low, high = stats.binom.ppf([0.5e-4, 1 - 0.5e-4], len(p), level)
+        below = (p < level).sum(axis=0)
+        assert ((low <= below) & (below <= high)).all(), (level, below)
+
+
+def null_study(
+    seed: int, n: int, sets: int, trait: str, each: int = 6
+) -> tuple[Plan, Panel, list[ArrayCohort], np.ndarray]:
+    """Independent rare variants, and a phenotype that goes with a covariate only."""
+    random = np.random.default_rng(seed)
+    m = sets * each
+    copies = random.binomial(2, random.uniform(0.002, 0.02, m)[:, None], (m, n)).astype(np.int8)
+    covariates = random.normal(size=(n, 1))
+    y = covariates[:, 0] + random.normal(size=n)
+    if trait == "case/control":
+        y = (y > 0).astype(float)
+    panel = Panel.of([(1, 1 + k, b"v%d" % k, b"A", b"G") for k in range(m)])
+    lines = [f"G{k} 1 1 {','.join(f'v{v}' for v in range(each * k, each * (k + 1)))}" for k in range(sets)]
+    chosen = {"trait": trait, "set_list": "\n".join(lines), "covariates": (Covariate("age"),), "max_maf": 0.5}
+    plan = Plan("gene-tests", "y", COHORTS, NO_KEY, files=("regenie",), **chosen)
+    everyone, swapped = np.ones(n, bool), np.zeros(m, bool)
+    cohorts = [
+        ArrayCohort(
+            Samples(y[p], np.ones(len(p), np.uint8), everyone[p], everyone[p], covariates[p]),
+            copies[:, p],
+            swapped,
+        )
+        for p in np.array_split(np.arange(n), COHORTS)
+    ]
+    return plan, panel, cohorts, copies
+
+
+def test_a_set_of_one_variant_is_tested_as_plink_tests_it(
+    founders: Path, mouse_tables: dict[str, Path], rehearse: Rehearse, tmp_path: Path
+) -> None:
+    """Compare with plink1.9 --linear on real mice: its t has the residual variance beside the genotype."""
+    names = [line.split()[1] for line in founders.with_suffix(".bim").read_text().splitlines()][::200]
+    (sets := tmp_path / "sets").write_text("".join(f"{name} 1 1 {name}\n" for name in names))
+    of = ("--chr-set", 19, "--pheno", mouse_tables["pheno"], "--pheno-name", "first")
+    cohorts = bfiles(split(founders, (5, 3, 2), tmp_path, *MICE))
+    rehearse("--test", "gene-tests", *cohorts, *of, "--trait", "quantitative", "--set-list", sets,
+             "--max-maf", 0.5, "--out", tmp_path / "ours")  # fmt: skip
+    plink("--bfile", founders, *of, "--allow-no-sex", "--linear", "--out", tmp_path / "pooled")
+    theirs = {row["SNP"]: row for row in rows(tmp_path / "pooled.assoc.linear")}
+    ours = [row for row in rows(tmp_path / "ours.regenie") if row["CHISQ"] != "NA"]
+    for row in ours:
+        n, t = (float(theirs[row["ID"]][name]) for name in ("NMISS", "STAT"))
+        score = (n - 1) * t**2 / (t**2 + n - 2)
+        assert row["N"] == f"{n:.0f}" and float(row["CHISQ"]) == pytest.approx(score, rel=2e-3, abs=1e-3)
+    assert len(ours) > 4 * 40

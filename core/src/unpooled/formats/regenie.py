@@ -33,13 +33,10 @@ def _lines(
     columns = (rows[name][:].tolist() for name in ("index", "n", "a1_freq", "beta", "se"))
     for k, (index, n, frequency, beta, se) in enumerate(zip(*columns, strict=True)):
         chromosome, position, name = sets[index]
+        about = f"{chromosome} {position} {name} ref set {_number(frequency)} {n or 'NA'}"
         for j, test in enumerate(tests):
-            effect = f"{_number(beta)} {_number(se)}" if not j else "NA NA"
-            told = f"{_number(chi_square[k, j])} {_number(p[k, j])}"
-            yield (
-                f"{chromosome} {position} {name} ref set {_number(frequency)} {n} {test} {effect} {told} "
-                f"{extra[k]}"
-            )
+            effect = "NA NA" if j else f"{_number(beta)} {_number(se)}"
+            yield f"{about} {test} {effect} {_number(chi_square[k, j])} {_number(p[k, j])} {extra[k]}"
 
 
 def _number(value: float) -> str:
