@@ -106,6 +106,8 @@ def p_values(null: Null, g: np.ndarray, weights: np.ndarray, frequency: np.ndarr
     scores, covariance = null.scores(g)
     s, phi = scores * weights, covariance * np.outer(weights, weights)
     each = stats.chi2.sf(s**2 / np.diag(phi), 1)
+    if len(s) == 1:  # then all tests are one
+        return np.repeat(each, 4)
     omega = weights**2 * frequency * (1 - frequency)
     cauchy = (omega * np.tan((0.5 - each) * np.pi)).sum() / omega.sum()
     return np.array(

@@ -103,7 +103,7 @@ GENE_TESTS = _OfSets(
     table=TABLE,
     columns=columns_of,
     shown=shown,
-    cost=Cost(20e-6, lambda columns: 2e-9),
+    cost=Cost(1e-3, lambda columns: 16e-9),
     rules=_rules,
     wording=Wording("The association of sets of variants with", "was tested", "in the sets"),
 )

@@ -298,16 +298,16 @@ class SumSets(OfSets, name="gene-tests/sums", title="Sum the variants of sets", 
         columns, weight = self._design(cohort.samples)
         sums, products = [np.zeros((0, self.width))], [np.zeros(0)]
         for some in self.stretches:
-            copies = self._columns(cohort, some)
+            copies = self.copies(cohort, some)
             who = np.flatnonzero(copies.any(axis=0))  # few: variants are rare
-            own = copies[:, who]
+            own = self._columns(copies[:, who], some)
             sums.append(own @ columns[who])
             products.append((own * weight[who] @ own.T)[np.triu_indices(len(own))])
         return {"sums": np.concatenate(sums), "products": np.concatenate(products)}
 
-    def _columns(self, cohort: Cohort, some: slice) -> np.ndarray:
+    def _columns(self, copies: np.ndarray, some: slice) -> np.ndarray:
         """A set's columns, float64 (columns, n): variants by themselves, then the collapsed ones."""
-        copies, rare = self.copies(cohort, some), self.collapsed[some]
+        rare = self.collapsed[some]
         alone = copies[~rare].astype(float)
         np.copyto(alone, self.mean[some][~rare][:, None], where=alone == NO_CALL)
         most = np.maximum(copies[rare].max(axis=0, keepdims=True, initial=0), 0)
