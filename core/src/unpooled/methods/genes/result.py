@@ -79,7 +79,7 @@ def rows_of(plan: Plan, batch: Batch, null: NullModel, asked: SumSets, sums: Arr
         weights = weights_of(plan, each)
         p[row] = neg_log10_p(scores, covariance, weights, each)
         frequency[row] = each.sum()
-        if varies.any():
+        if not np.isnan(p[row, 0]):
             w = weights * varies
             information = w @ covariance @ w
             burden[row] = w @ scores / information * scale, scale / np.sqrt(information)
@@ -139,7 +139,7 @@ def shown(tables: Mapping[str, Arrays], plan: Plan) -> Html:
         if not found["reason"][k]
     ]
     without = int(np.count_nonzero(found["reason"][:]))
-    told = f"{len(p):,} sets; {without:,} have no result, for too few carriers, or too many variants."
+    told = f"{len(p):,} sets; {without:,} have no result, and the file says why."
     heads = ("Set", "Variants", "Burden", "SKAT", "SKAT-O", "ACAT-V")
     listed = table("P values of the sets with the least of SKAT-O", heads, rows, numbers=range(1, 6))
     return section("Sets of variants", tag("p", told), listed)

@@ -38,15 +38,21 @@ _TINY_P = 300.0
 
 
 def neg_log10_p(scores: Floats, covariance: Floats, weights: Floats, frequency: Floats) -> Floats:
-    """-log10 P of each of the `TESTS`: float64 (4,), NaN without a column that varies."""
+    """-log10 P of each of the `TESTS`: float64 (4,), NaN without a column that varies.
+
+    Columns that add up to what the covariates explain have no burden, and no SKAT-O.
+    """
     varies = np.diag(covariance) > 0
     if not varies.any():
         return np.full(len(TESTS), np.nan)
     s, p, w = scores[varies] * weights[varies], frequency[varies], weights[varies]
     phi = covariance[np.ix_(varies, varies)] * np.outer(w, w)
-    burden = float(chi_square_neg_log10_p(np.array([s.sum() ** 2 / phi.sum()]))[0])
+    burden = of_both = np.nan
+    if phi.sum() > _NEGLIGIBLE * np.trace(phi):
+        burden = chi_square_neg_log10_p(np.array([s.sum() ** 2 / phi.sum()]))[0]
+        of_both = skato(s, phi)
     each = chi_square_neg_log10_p(s**2 / np.diag(phi))
-    return np.array([burden, skat(s, phi), skato(s, phi), cauchy(each, w * w * p * (1 - p))])
+    return np.array([burden, skat(s, phi), of_both, cauchy(each, w * w * p * (1 - p))])
 
 
 def skat(s: Floats, phi: Floats) -> float:
