@@ -6,9 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
+import numpy as np
+
 from unpooled.asking.question import Arrays, Question
 from unpooled.asking.sizes import Sizes
+from unpooled.formats.plink import Variants
 from unpooled.formats.regenie import write_regenie
+from unpooled.formats.table import Column, Name, Real, Text, write_table
 from unpooled.methods.algorithm import AboutFile, Cost, VariantMethod, Wording
 from unpooled.methods.genes.options import MAX_MAF, MOST_SETS, SET_LIST, SET_WEIGHTS, read_sets
 from unpooled.methods.genes.procedure import test_sets
@@ -20,10 +24,11 @@ from unpooled.methods.genes.questions import (
     SumColumns,
     SumSets,
 )
-from unpooled.methods.genes.result import REASONS, TABLE, columns_of, shown
+from unpooled.methods.genes.result import REASONS, TABLE, shown
 from unpooled.methods.genes.tests import TESTS
 from unpooled.methods.purpose import Purpose
 from unpooled.methods.regression.counts import BEFORE_GENOTYPES, SumConditions
+from unpooled.methods.shared import summary
 from unpooled.panel.panel import Panel
 from unpooled.plan.common_options import (
     BY_PLACE,
@@ -38,7 +43,7 @@ from unpooled.plan.common_options import (
 )
 from unpooled.plan.plan import Plan
 
-FILE = "regenie"
+FILE, VARIANTS_FILE = "regenie", "set-variants"
 
 
 def _write(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
@@ -51,6 +56,21 @@ def _write(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
         )
     ]
     write_regenie(out, sets, TESTS, columns, extra)
+
+
+def _write_variants(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
+    """Write a line for each variant that is in sets, with its rarer allele, and where it counts."""
+    variants = Variants(panel, columns, (b"alone", b"collapsed"))
+
+    def block(part: slice) -> list[Column]:
+        return [
+            Name("ID", 0, variants.name(part).values),
+            Text("A1", 0, variants.a1(part).values),
+            Real("A1FREQ", 0, columns["a1_freq"][part], digits=6),
+            Text("COLUMN", 0, variants.labels + columns["collapsed"][part].astype(np.int64)),
+        ]
+
+    write_table(out, len(variants), block, variants.pool, separator=b"\t")
 
 
 def _rules(plan: Plan) -> dict[str, str]:
@@ -83,9 +103,12 @@ GENE_TESTS = _OfSets(
     traits=("quantitative", "case/control"),
     asks=(*_BEFORE, SumColumns, FitCovariates, CountGenotypes, CountRare, SumSets),
     procedure=test_sets,
-    files={FILE: _write},
-    usual_files=(FILE,),
-    about_files={FILE: AboutFile("Tests of sets", ".regenie, as regenie's step 2 writes them")},
+    files={FILE: _write, VARIANTS_FILE: _write_variants},
+    usual_files=(FILE, VARIANTS_FILE),
+    about_files={
+        FILE: AboutFile("Tests of sets", ".regenie, as regenie's step 2 writes them"),
+        VARIANTS_FILE: AboutFile("Variants of the sets", ".set-variants, and which were collapsed"),
+    },
     options=(
         *SEVERAL,
         SET_LIST,
@@ -101,7 +124,7 @@ GENE_TESTS = _OfSets(
         *ITERATION,
     ),
     table=TABLE,
-    columns=columns_of,
+    columns=lambda file, tables: tables[TABLE if file == FILE else summary.VARIANTS],
     shown=shown,
     cost=Cost(1e-3, lambda columns: 16e-9),
     rules=_rules,

@@ -114,11 +114,6 @@ def weights_of(plan: Plan, frequency: np.ndarray) -> np.ndarray:
     return np.asarray(1 / np.sqrt(frequency * (1 - frequency)))
 
 
-def columns_of(file: str, tables: Mapping[str, Arrays]) -> Arrays:
-    """The result columns that a file is written from."""
-    return tables[TABLE]
-
-
 _SHOWN = 20
 
 
