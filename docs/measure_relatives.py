@@ -39,18 +39,7 @@ WAYS = {
     "predictions": (False, True),
     "both": (True, True),
 }
-"""Whether components are covariates, and whether predictions are."""
-
-Copies = np.ndarray
-"""int8 (m, n)"""
-
-
-@dataclass(frozen=True)
-class People:
-    """How some people are related; `draw` makes their genotypes and the mean of each one's trait."""
-
-    title: str
-    draw: Callable[[np.random.Generator, int, int], tuple[Copies, np.ndarray]]
+"""Flags by way: True if components are covariates, and if predictions are."""
 
 
 def haplotypes(random: np.random.Generator, frequency: np.ndarray, count: int) -> np.ndarray:
@@ -77,10 +66,6 @@ def child(random: np.random.Generator, mother: np.ndarray, father: np.ndarray) -
 def founders(random: np.random.Generator, m: int, n: int) -> np.ndarray:
     """Unrelated people: bool (m, n, 2)."""
     return haplotypes(random, random.uniform(0.05, 0.5, m), 2 * n).reshape(m, n, 2)
-
-
-def unrelated(random: np.random.Generator, m: int, n: int) -> np.ndarray:
-    return founders(random, m, n)
 
 
 def brothers_and_sisters(random: np.random.Generator, m: int, n: int) -> np.ndarray:
@@ -114,7 +99,7 @@ def admixed(random: np.random.Generator, m: int, n: int) -> np.ndarray:
 
 
 def kinds() -> Iterator[tuple[str, Callable[[np.random.Generator, int, int], np.ndarray]]]:
-    yield "unrelated", unrelated
+    yield "unrelated", founders
     yield "four brothers and sisters of each family", brothers_and_sisters
     yield "fathers, two mothers, two children", half_sisters
     yield "one in four twice", twice

@@ -34,7 +34,7 @@ def penalty(share: float, columns: int) -> float:
 
 
 def residual(values: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """What columns do not explain of others, with deviation 1."""
+    """Take from values what columns explain; the rest has deviation 1."""
     left = values - columns @ np.linalg.lstsq(columns, values, rcond=None)[0]
     return np.asarray(left / np.sqrt((left * left).mean(axis=0)))
 

@@ -1579,6 +1579,8 @@ export interface components {
             condition?: string[];
             /** @description Principal components as covariates. How many, of all cohorts together: found first, in the same study. Each person's scores stay at the cohort. 0 for none. */
             components?: number;
+            /** @description Adjust for relatives and structure. Whole-genome regression in two steps, as in regenie: each person's phenotype is predicted from all other chromosomes than a variant's, and the prediction is a covariate. For families, and for cohorts of different ancestries. */
+            loco?: boolean;
             /** @description Standardise numeric covariates (--covar-variance-standardize). To mean 0 and variance 1 in the pool. Only the report's lines about these covariates change. */
             covar_variance_standardize?: boolean;
             /** @description Sums over one cohort. A covariate may tell cohorts apart, such as the site. The server then sees allele frequencies and means of single cohorts, and each is asked to accept that. Otherwise a level at which fewer than 3 cohorts have 10 people ends the study. */
@@ -2429,6 +2431,8 @@ export interface components {
             condition?: string[];
             /** @description Principal components as covariates. How many, of all cohorts together: found first, in the same study. Each person's scores stay at the cohort. 0 for none. */
             components?: number;
+            /** @description Adjust for relatives and structure. Whole-genome regression in two steps, as in regenie: each person's phenotype is predicted from all other chromosomes than a variant's, and the prediction is a covariate. For families, and for cohorts of different ancestries. */
+            loco?: boolean;
             /** @description Standardise numeric covariates (--covar-variance-standardize). To mean 0 and variance 1 in the pool. Only the report's lines about these covariates change. */
             covar_variance_standardize?: boolean;
             /** @description Sums over one cohort. A covariate may tell cohorts apart, such as the site. The server then sees allele frequencies and means of single cohorts, and each is asked to accept that. Otherwise a level at which fewer than 3 cohorts have 10 people ends the study. */
@@ -2947,6 +2951,8 @@ export interface components {
             condition?: string[];
             /** @description Principal components as covariates. How many, of all cohorts together: found first, in the same study. Each person's scores stay at the cohort. 0 for none. */
             components?: number;
+            /** @description Adjust for relatives and structure. Whole-genome regression in two steps, as in regenie: each person's phenotype is predicted from all other chromosomes than a variant's, and the prediction is a covariate. For families, and for cohorts of different ancestries. */
+            loco?: boolean;
             /** @description Standardise numeric covariates (--covar-variance-standardize). To mean 0 and variance 1 in the pool. Only the report's lines about these covariates change. */
             covar_variance_standardize?: boolean;
             /** @description Sums over one cohort. A covariate may tell cohorts apart, such as the site. The server then sees allele frequencies and means of single cohorts, and each is asked to accept that. Otherwise a level at which fewer than 3 cohorts have 10 people ends the study. */
@@ -3323,6 +3329,8 @@ export interface components {
             condition?: string[];
             /** @description Principal components as covariates. How many, of all cohorts together: found first, in the same study. Each person's scores stay at the cohort. 0 for none. */
             components?: number;
+            /** @description Adjust for relatives and structure. Whole-genome regression in two steps, as in regenie: each person's phenotype is predicted from all other chromosomes than a variant's, and the prediction is a covariate. For families, and for cohorts of different ancestries. */
+            loco?: boolean;
             /** @description Standardise numeric covariates (--covar-variance-standardize). To mean 0 and variance 1 in the pool. Only the report's lines about these covariates change. */
             covar_variance_standardize?: boolean;
             /** @description Sums over one cohort. A covariate may tell cohorts apart, such as the site. The server then sees allele frequencies and means of single cohorts, and each is asked to accept that. Otherwise a level at which fewer than 3 cohorts have 10 people ends the study. */

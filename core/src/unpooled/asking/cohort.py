@@ -149,7 +149,7 @@ class Extended(WithSamples):
 
 
 def derived(cohort: Cohort, name: str) -> np.ndarray:
-    """What a cohort has derived under this name, float64 (n, k); ProtocolError if it has not."""
+    """Return what a cohort has derived under this name, float64 (n, k); ProtocolError if it has not."""
     known = cohort.derived if isinstance(cohort, Extended) else {}
     if name not in known:
         raise ProtocolError(f"this cohort keeps no {name} of the study, which earlier questions were to make")

@@ -122,7 +122,7 @@ def _room(plan: Plan, people: int, others: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Base:
-    """What covariates explain of others."""
+    """The covariates, and the phenotype without what they explain of it."""
 
     name: ClassVar[str] = "loco/base"
 

@@ -329,7 +329,7 @@ class Ridge:
 
 
 def _foreseen_blocks(plan: Plan, sizes: Sizes | None, of_size: Callable[[int], Question]) -> Foreseen | None:
-    """As many of the largest blocks as there can be."""
+    """Foresee as many of the largest blocks as there can be."""
     chunks = foreseen_autosomal(plan, sizes)
     if chunks is None:
         return None

@@ -92,7 +92,7 @@ class CarriedDosages(OfDosages):
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """What is known of the variants of a chunk."""
+    """Counts of the variants of a chunk, and which of them pass."""
 
     table: GenotypeTable | DosageTable
     passing: np.ndarray
