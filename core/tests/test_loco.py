@@ -13,7 +13,7 @@ from unpooled.asking.cohort import ArrayCohort
 from unpooled.errors import Refuse
 from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.methods.loco.procedure import LEAST_FREQUENCY, _blocks
-from unpooled.methods.loco.questions import MOST_VARIANTS, SHARES, STACKED_SHARES
+from unpooled.methods.loco.questions import MOST_BLOCKS, MOST_VARIANTS, SHARES, STACKED_SHARES
 from unpooled.panel.panel import Panel
 from unpooled.plan.common_options import PREDICTION
 from unpooled.run import run
@@ -131,11 +131,12 @@ def test_blocks_are_neighbours_of_one_chromosome_and_no_more_than_there_is_room_
     codes = np.repeat(np.arange(1, 23), 1000)
     for room in (110, 250, 1000, 5000):
         blocks = _blocks(codes, room)
-        assert len(blocks) * len(SHARES) <= room
+        assert len(blocks) <= min(MOST_BLOCKS, room // len(SHARES))
         assert max(map(len, blocks)) <= min(room, MOST_VARIANTS)
         assert all(len({*codes[block].tolist()}) == 1 for block in blocks)
         assert {*np.unique(codes[np.concatenate(blocks)]).tolist()} == {*range(1, 23)}
     assert sum(map(len, _blocks(codes, 5000))) == len(codes)
+    assert len(_blocks(np.repeat(codes, 100), 5000)) <= MOST_BLOCKS
     with pytest.raises(Refuse, match="take 1,100 people, and 550 without any one cohort"):
         _blocks(codes, 109)
     with pytest.raises(Refuse, match="fewer than two chromosomes"):

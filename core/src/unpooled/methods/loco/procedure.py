@@ -184,7 +184,8 @@ def _blocks(codes: np.ndarray, room: int) -> list[np.ndarray]:
     variants than blocks hold, each second, third, and so on is in.
     """
     of_each = [np.flatnonzero(codes == code) for code in np.unique(codes).tolist()]
-    most, size = room // len(SHARES), min(questions.MOST_VARIANTS, room)
+    most = min(questions.MOST_BLOCKS, room // len(SHARES))
+    size = min(questions.MOST_VARIANTS, room)
     if len(of_each) < 2:
         raise Refuse(
             LOCO.name,

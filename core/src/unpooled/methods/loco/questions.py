@@ -38,7 +38,7 @@ from unpooled.methods.shared.dosage_counts import CarriedDosages
 from unpooled.methods.shared.groups import COMPLETE, Group, complete
 from unpooled.methods.shared.kept_autosomes import times_genotypes
 from unpooled.methods.shared.options import DOSAGES
-from unpooled.methods.shared.without_any import ON_RUNGS, RUNGS, on_rungs
+from unpooled.methods.shared.without_any import ON_RUNGS, on_rungs
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 
 MOST_VARIANTS = 500
@@ -50,7 +50,8 @@ STACKED_SHARES = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 PEOPLE_A_COLUMN, OTHERS_A_COLUMN = 10, 5
 """Smallest number of people in the pool for each variant of a block, and for each of the blocks' predictions;
 and in the pool without any one cohort."""
-MOST_BLOCKS = int(RUNGS[-1]) // OTHERS_A_COLUMN // len(SHARES)
+MOST_BLOCKS = 200
+"""Largest number of blocks: 100,000 variants, and a thousand predictions, whose products are 4 MB."""
 
 _PEOPLE_AT_ONCE = 1 << 13
 """People whose genotypes of a block are in memory as numbers: 32 MB."""
