@@ -88,6 +88,7 @@ class Predicted:
     """Share of the phenotype's variance, without what covariates explain, that predictions explain."""
 
     def rows(self) -> Rows:
+        """Return them as the row of a result table."""
         columns = {name: np.array([value]) for name, value in vars(self).items()}
         return Rows(FIT, {"index": np.zeros(1, np.int64), **columns})
 

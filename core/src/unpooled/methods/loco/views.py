@@ -85,11 +85,12 @@ _kinds: dict[tuple[type[Question], View], type[Question]] = {}
 
 def on_view(kind: type[Question], view: View) -> type[Question]:
     """The kind of questions that asks the same on a view."""
-    if (kind, view) not in _kinds:
-        named = {"name": f"{kind.name} {view.ending}", "made_by": (on_view, (kind, view))}
-        made: Any = type(kind.__name__, (view, kind), named | {"__module__": kind.__module__})
-        _kinds[kind, view] = dataclass(frozen=True, eq=False)(made)
-    return _kinds[kind, view]
+    if (known := _kinds.get((kind, view))) is not None:
+        return known
+    named = {"name": f"{kind.name} {view.ending}", "made_by": (on_view, (kind, view))}
+    made: Any = type(kind.__name__, (view, kind), named | {"__module__": kind.__module__})
+    # Of two threads that make it at once both are to have the same.
+    return _kinds.setdefault((kind, view), dataclass(frozen=True, eq=False)(made))
 
 
 def _seen(question: Question, view: View, **more: Any) -> Question:
