@@ -71,6 +71,7 @@ bench-parts:
 	@$(PY) bench/few_cases.py
 	@$(PY) bench/polygenic.py
 	@$(PY) bench/components.py --variants 20000 --samples 5000
+	@$(PY) bench/relatives.py --variants 20000 --samples 5000 --cohorts 3
 	@OPENBLAS_NUM_THREADS=1 $(PY) bench/comparing.py
 
 bench-tables:
