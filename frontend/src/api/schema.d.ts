@@ -1579,7 +1579,7 @@ export interface components {
             condition?: string[];
             /** @description Principal components as covariates. How many, of all cohorts together: found first, in the same study. Each person's scores stay at the cohort. 0 for none. */
             components?: number;
-            /** @description Adjust for relatives and structure. Whole-genome regression in two steps, as in regenie: each person's phenotype is predicted from all other chromosomes than a variant's, and the prediction is a covariate. For families, and for cohorts of different ancestries. */
+            /** @description Adjust for relatives and structure. Whole-genome regression in two steps, as in regenie: each person's phenotype is predicted from all other chromosomes than a variant's, and the prediction is a covariate. For families; for cohorts of different ancestries beside principal components. */
             loco?: boolean;
             /** @description Standardise numeric covariates (--covar-variance-standardize). To mean 0 and variance 1 in the pool. Only the report's lines about these covariates change. */
             covar_variance_standardize?: boolean;
@@ -2431,7 +2431,7 @@ export interface components {
             condition?: string[];
             /** @description Principal components as covariates. How many, of all cohorts together: found first, in the same study. Each person's scores stay at the cohort. 0 for none. */
             components?: number;
-            /** @description Adjust for relatives and structure. Whole-genome regression in two steps, as in regenie: each person's phenotype is predicted from all other chromosomes than a variant's, and the prediction is a covariate. For families, and for cohorts of different ancestries. */
+            /** @description Adjust for relatives and structure. Whole-genome regression in two steps, as in regenie: each person's phenotype is predicted from all other chromosomes than a variant's, and the prediction is a covariate. For families; for cohorts of different ancestries beside principal components. */
             loco?: boolean;
             /** @description Standardise numeric covariates (--covar-variance-standardize). To mean 0 and variance 1 in the pool. Only the report's lines about these covariates change. */
             covar_variance_standardize?: boolean;
@@ -2951,7 +2951,7 @@ export interface components {
             condition?: string[];
             /** @description Principal components as covariates. How many, of all cohorts together: found first, in the same study. Each person's scores stay at the cohort. 0 for none. */
             components?: number;
-            /** @description Adjust for relatives and structure. Whole-genome regression in two steps, as in regenie: each person's phenotype is predicted from all other chromosomes than a variant's, and the prediction is a covariate. For families, and for cohorts of different ancestries. */
+            /** @description Adjust for relatives and structure. Whole-genome regression in two steps, as in regenie: each person's phenotype is predicted from all other chromosomes than a variant's, and the prediction is a covariate. For families; for cohorts of different ancestries beside principal components. */
             loco?: boolean;
             /** @description Standardise numeric covariates (--covar-variance-standardize). To mean 0 and variance 1 in the pool. Only the report's lines about these covariates change. */
             covar_variance_standardize?: boolean;
@@ -3329,7 +3329,7 @@ export interface components {
             condition?: string[];
             /** @description Principal components as covariates. How many, of all cohorts together: found first, in the same study. Each person's scores stay at the cohort. 0 for none. */
             components?: number;
-            /** @description Adjust for relatives and structure. Whole-genome regression in two steps, as in regenie: each person's phenotype is predicted from all other chromosomes than a variant's, and the prediction is a covariate. For families, and for cohorts of different ancestries. */
+            /** @description Adjust for relatives and structure. Whole-genome regression in two steps, as in regenie: each person's phenotype is predicted from all other chromosomes than a variant's, and the prediction is a covariate. For families; for cohorts of different ancestries beside principal components. */
             loco?: boolean;
             /** @description Standardise numeric covariates (--covar-variance-standardize). To mean 0 and variance 1 in the pool. Only the report's lines about these covariates change. */
             covar_variance_standardize?: boolean;

@@ -2,9 +2,9 @@
 
 P(Q > q) is an integral of exp(K(s) - q s) / s along a contour that leaves 0 to its left, K being the
 logarithm of the moment generating function (Rice, Distribution of quadratic forms in normal random variables,
-SIAM Journal on Scientific and Statistical Computing 1980). The contour here passes the saddle point, where the
-integrand is largest, and bends away from the imaginary axis, so that little cancels: P has 11 digits or more,
-however small it is, where Davies's method has an absolute error.
+SIAM Journal on Scientific and Statistical Computing 1980). The contour here passes the saddle point, where
+the integrand is largest, and bends away from the imaginary axis, so that little cancels: P has 11 digits or
+more, however small it is, where Davies's method has an absolute error.
 
 P values only make rows: NumPy's own sums and functions may be used.
 """

@@ -170,8 +170,8 @@ LOCO = options.Switch(
     name="loco",
     label="Adjust for relatives and structure",
     hint="Whole-genome regression in two steps, as in regenie: each person's phenotype is predicted from all "
-    "other chromosomes than a variant's, and the prediction is a covariate. For families, and for cohorts "
-    "of different ancestries.",
+    "other chromosomes than a variant's, and the prediction is a covariate. For families; for cohorts of "
+    "different ancestries beside principal components.",
     place=options.Place.MODEL,
     fact="each person's phenotype is predicted from the other chromosomes than a variant's, and the "
     "prediction is a covariate; it stays at the cohort",

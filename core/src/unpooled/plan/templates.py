@@ -64,8 +64,8 @@ def with_predictions(test: str) -> Template:
     return Template(
         f"{test}-relatives",
         f"{test.capitalize()}, relatives",
-        "Families, or cohorts of different ancestries: each phenotype is predicted from the other "
-        "chromosomes. Usual filters, and confidence limits. Add age, sex and whatever else you adjust for.",
+        "Families: each phenotype is predicted from the other chromosomes. Usual filters, and confidence "
+        "limits. Add age, sex and whatever else you adjust for, and of different ancestries components.",
         {options.LOCO: True, **QUALITY, options.CI: 0.95, options.HIDE_COVAR: True},
         files=("assoc", "glm"),
     )
