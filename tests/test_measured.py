@@ -36,6 +36,8 @@ def test_a_script_runs_small_and_writes_tables_of_the_committed_form(
 ) -> None:
     if script == "measure_heterogeneity":
         needed(shutil.which("plink1.9"), "plink1.9", "plink1.9")
+    if script == "measure_relatives":
+        needed(shutil.which("gemma"), "gemma", "gemma")
     if script in ("measure_kernelnorm", "measure_private_images"):
         pytest.importorskip("torch", reason="networks/README.md says where pip finds torch's CPU build")
         needed(
