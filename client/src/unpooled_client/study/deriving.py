@@ -29,23 +29,28 @@ class Deriving:
     folder: StateFolder
     seed: bytes = field(repr=False)
     lock: threading.Lock = field(default_factory=threading.Lock)
+    of_names: dict[str, threading.Lock] = field(default_factory=dict)
     covariates: np.ndarray | None = None
     cohort: tuple[Cohort, tuple[str, ...], Cohort] | None = None
     """One as it was read, what was wanted, and as it is with what was derived."""
 
     def extended(self, cohort: Cohort, question: Question) -> Cohort:
         """The cohort as a question finds it; what is derived by this one is kept before anything is sent."""
-        # Derived once: threads that derived each for themselves would keep and use different arrays.
+        name = question.derived_as
         with self.lock:
             before = self._with(cohort, question.uses)
+            of_name = self.of_names.setdefault(name, threading.Lock())
+        # Derived once: threads that derived each for themselves would keep and use different arrays.
+        with of_name:
             if (derived := question.derives(before)) is None:
                 return before
-            _keep(_path(self.folder, question.derived_as), self.seed, derived)
-            if question.derived_as == FURTHER_COVARIATES:
+            _keep(_path(self.folder, name), self.seed, derived)
+        if name == FURTHER_COVARIATES:
+            with self.lock:
                 self.covariates, self.cohort = derived, None
-                return cohort
-            extended = before if isinstance(before, Extended) else Extended.of(cohort, {})
-            return extended.with_derived(question.derived_as, derived)
+            return cohort
+        extended = before if isinstance(before, Extended) else Extended.of(cohort, {})
+        return extended.with_derived(name, derived)
 
     def _with(self, cohort: Cohort, names: tuple[str, ...]) -> Cohort:
         """The cohort with its covariates, and with what has these names."""
