@@ -78,7 +78,7 @@ def test_of_those_that_single_one_out_no_product_is_asked_for(running: Federatio
             running.stub(party.name, {})
             party.restart()
     assert trial.state == "failed", trial.story()
-    assert "a component could be theirs" in trial.reason
+    assert "a component or a prediction could be theirs" in trial.reason
     assert not PRODUCTS & sent(trial)
 
 

@@ -55,6 +55,8 @@ class Study:
     chromosome: int | None = None
     """The only one that is asked about, where a view of the study is of one: its code, 0 for all that are no
     autosomes."""
+    begun: Any = None
+    """What is known of such a view before anything is asked, as the method has it."""
 
     @functools.cached_property
     def panel(self) -> Panel:
@@ -234,25 +236,22 @@ def on_a_view(
     call: Call[Any],
     around: Callable[[Call[Any]], Call[bytes]],
     ask: Callable[[Question], Question],
-    rows: Callable[[Rows], Rows | None],
+    rows: Callable[[Rows], Rows] = lambda rows: rows,
 ) -> Asks[bytes]:
     """Run a procedure on a view of the study: give its value, encoded.
 
-    `ask` makes what it asks a question of the study, and `rows` its rows those of the study, or none;
-    `around` calls whatever runs a further procedure on the same view.
+    `ask` makes what it asks a question of the study, and `rows` its rows those of the study; `around` calls
+    whatever runs a further procedure on the same view.
     """
-
-    def seen(made: Iterable[Rows]) -> Iterable[Rows]:
-        return (of_study for each in made if (of_study := rows(each)) is not None)
 
     def handed_on(event: Any) -> Asks[Any]:
         match event:
             case Question():
                 return (yield ask(event))
             case Rows():
-                yield from seen([event])
+                yield rows(event)
             case Later():
-                yield Rows.later(lambda: seen(event.make()))
+                yield Rows.later(lambda: map(rows, event.make()))
             case Finish():
                 yield dataclasses.replace(event, call=around(event.call))
             case Each():

@@ -6,7 +6,7 @@ A study that has it lists `kinds_of` its questions, and `LOCO` among its options
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -26,19 +26,21 @@ from unpooled.methods.loco.questions import (
 )
 from unpooled.methods.loco.views import (
     BeforePredictions,
+    Begun,
     OfChromosome,
     before_predictions,
     of_chromosome,
     on_view,
 )
+from unpooled.methods.regression.counts import BEFORE_GENOTYPES, count_and_standardise
 from unpooled.methods.regression.dependent import about_means, refuse_dependent
-from unpooled.methods.regression.floors import CountInside, find_few
-from unpooled.methods.regression.pool import Census, Pool, count_people
+from unpooled.methods.regression.pool import Pool
 from unpooled.methods.shared.chunks import ByVariant, Chunk, autosomal_chunks, autosome
 from unpooled.methods.shared.dosage_counts import count_copies
 from unpooled.methods.shared.far_out import refuse_far_out
 from unpooled.methods.shared.groups import CASE, COMPLETE
-from unpooled.methods.shared.standardise import Magnitude, Mean, Spread, is_number, standardise
+from unpooled.methods.shared.options import is_apart
+from unpooled.methods.shared.standardise import Columns, PooledColumns, is_number
 from unpooled.methods.shared.without_any import people_without_any
 from unpooled.pages.page import Html, facts, section
 from unpooled.plan.common_options import LOCO
@@ -53,15 +55,16 @@ FIT = "predictions"
 """The result table of the first step: one row."""
 
 
-BEFORE = (Census, questions.CountPeople, Magnitude, Mean, Spread, CountInside, *questions.ASKS)
+BEFORE = (*BEFORE_GENOTYPES, *questions.ASKS)
 """Kinds of questions that are asked before there are predictions, in their order."""
 
 
 def kinds_of(asks: Sequence[type[Question]]) -> tuple[type[Question], ...]:
     """All kinds of questions of a study with predictions, from those of its method, in their order."""
+    beside = [kind for kind in asks if kind not in BEFORE_GENOTYPES]
     return (
         *(on_view(kind, BeforePredictions) for kind in BEFORE),
-        *(on_view(kind, OfChromosome) for kind in asks),
+        *(on_view(kind, OfChromosome) for kind in beside),
     )
 
 
@@ -70,15 +73,16 @@ def predict_first(study: Study, name: str, arguments: bytes) -> Asks[None]:
     """Have each cohort keep its people's predictions; then the procedure of this name for each chromosome."""
     call = predict(study)
     (stored,) = yield Each([before_predictions(study, *call.stored)])
-    yield call.procedure.value(study, stored).rows()
+    found = call.procedure.value(study, stored)
+    yield found.rows()
     codes = {autosome(code, study.plan) for code in np.unique(study.panel.chromosome[:]).tolist()}
     ordered = sorted(codes, key=lambda code: (code == 0, code))  # of the autosomes more is asked
-    yield Each(of_chromosome(study, code, k == 0, name, arguments) for k, code in enumerate(ordered))
+    yield Each(of_chromosome(study, code, found.begun(study.plan, code), name, arguments) for code in ordered)
 
 
 @dataclass(frozen=True, eq=False)
 class Predicted:
-    """The first step in numbers."""
+    """The first step: in numbers, and what the regressions beside predictions begin with."""
 
     name: ClassVar[str] = "loco/predicted"
 
@@ -86,20 +90,42 @@ class Predicted:
     blocks: int
     explained: float
     """Share of the phenotype's variance, without what covariates explain, that predictions explain."""
+    before: Begun
+    kept: np.ndarray
+    """float64 (1 + autosomes, 2): sums of predictions from all chromosomes, and without each, and of their
+    squares"""
 
     def rows(self) -> Rows:
-        """Return them as the row of a result table."""
-        columns = {name: np.array([value]) for name, value in vars(self).items()}
-        return Rows(FIT, {"index": np.zeros(1, np.int64), **columns})
+        """Return the row of the result table."""
+        named = {name: np.array([getattr(self, name)]) for name in ("variants", "blocks", "explained")}
+        return Rows(FIT, {"index": np.zeros(1, np.int64), **named})
+
+    def begun(self, plan: Plan, chromosome: int) -> Begun:
+        """Standardise the prediction without a chromosome beside the other columns."""
+        people, columns = self.before.pool.complete, self.before.columns
+        mean, square_ = self.kept[chromosome] / people
+        deviation = np.sqrt(max(square_ - mean * mean, 0.0))
+        # Raised a little, as the deviations of other columns are.
+        exponent = int(np.frexp(deviation * (1 + 1e-6))[1])
+        centre = 0.0 if is_apart(plan) else mean
+        at = len(plan.covariate_columns) - 1
+        standardised = PooledColumns(
+            np.insert(columns.centre, at, centre),
+            np.insert(columns.exponent, at, exponent),
+            np.insert(columns.origin, at, 0.0),
+            np.insert(columns.unit, at, 1.0),
+            columns.conditions,
+        )
+        return replace(self.before, columns=standardised)
 
 
 @procedure("loco")
 def predict(study: Study) -> Asks[Predicted]:
     """Sum covariates and phenotype; predict by each block of variants; then combine the predictions."""
-    pool = yield from count_people(study)
+    pool, columns, few, _ = yield from count_and_standardise(study)
     counted = yield questions.CountPeople()
     room = _room(study.plan, pool.complete, people_without_any(study.plan, counted, pool.complete))
-    base = yield from _sum_columns(study, pool)
+    base = yield from _sum_columns(study, pool, columns)
     found = Candidates.joined(
         (yield Each(count_chunk(study, chunk, pool) for chunk in autosomal_chunks(study)))
     )
@@ -112,8 +138,8 @@ def predict(study: Study) -> Asks[Predicted]:
         for number, places in enumerate(blocks)
     )
     chromosomes = np.array([codes[places[0]] for places in blocks], np.uint8)
-    explained = yield from _combine(study, base.residual, np.concatenate(known), chromosomes)
-    return Predicted(sum(map(len, blocks)), len(blocks), explained)
+    explained, kept = yield from _combine(study, base.residual, np.concatenate(known), chromosomes)
+    return Predicted(sum(map(len, blocks)), len(blocks), explained, Begun(pool, columns, few), kept)
 
 
 def _room(plan: Plan, people: int, others: int) -> int:
@@ -134,11 +160,9 @@ class Base:
     """float64 (q,)"""
 
 
-def _sum_columns(study: Study, pool: Pool) -> Asks[Base]:
+def _sum_columns(study: Study, pool: Pool, columns: Columns) -> Asks[Base]:
     """Take from the phenotype what one and the covariates explain; of cases and controls it is 1 and 0."""
     plan, people = study.plan, pool.complete
-    columns = yield from standardise(study, people)
-    yield from find_few(study, columns)
     centre, exponent = columns.centre, columns.exponent
     if not is_number(plan):
         centre = np.append(centre, pool.of(COMPLETE, CASE) / people)
@@ -260,10 +284,12 @@ def _shifts(shares: Iterable[float], columns: int) -> np.ndarray:
     return np.array([columns * (1 - share) / share for share in shares])
 
 
-def _combine(study: Study, residual: Residual, known: np.ndarray, chromosomes: np.ndarray) -> Asks[float]:
+def _combine(
+    study: Study, residual: Residual, known: np.ndarray, chromosomes: np.ndarray
+) -> Asks[tuple[float, np.ndarray]]:
     """Combine the predictions of all blocks, whose sums and squares are `known`: float64 (predictions, 2).
 
-    Gives the share of the variance that they explain.
+    Gives the share of the variance that they explain, and the sums of what cohorts keep.
     """
     people = residual.design.people
     mean = known[:, 0] / people
@@ -276,8 +302,8 @@ def _combine(study: Study, residual: Residual, known: np.ndarray, chromosomes: n
     stack = *about, sums["products"], sums["with_phenotype"]
     errors = (yield questions.SumErrors(*stack, shifts))["squares"]
     best = int(np.argmin(errors))
-    yield questions.KeepPredictions(*stack, float(shifts[best]), chromosomes)
-    return float(1 - errors[best] / people)
+    kept = (yield questions.KeepPredictions(*stack, float(shifts[best]), chromosomes))["sums"]
+    return float(1 - errors[best] / people), kept
 
 
 def shown(tables: Mapping[str, Arrays]) -> Html:

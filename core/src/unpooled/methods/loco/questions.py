@@ -296,12 +296,16 @@ class PredictByBlock(_OfBlock, name="loco/predict", title="Predict by a block", 
         return np.asarray(found * columns[:, :1])
 
     def local(self, cohort: Cohort) -> Arrays:
-        found = derived(cohort, name_of_block(self.block))
-        return {"sums": np.stack([found.sum(axis=0), np.einsum("np,np->p", found, found)], axis=1)}
+        return {"sums": _sums_of(derived(cohort, name_of_block(self.block)))}
 
 
 _MOST_OF_ONE = 64
 """Bound, per person, of a squared prediction or error in the phenotype's deviations."""
+
+
+def _sums_of(found: np.ndarray) -> np.ndarray:
+    """Sum predictions, (n, k), and their squares: float64 (k, 2)."""
+    return np.stack([found.sum(axis=0), np.einsum("nk,nk->k", found, found)], axis=1)
 
 
 def name_of_block(block: int) -> str:
@@ -480,10 +484,10 @@ class KeepPredictions(_OfStack, name="loco/keep", title="Keep the people's predi
 
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
-            "squares",
-            ("count_of_kept",),
+            "sums",
+            ("count_of_kept", 2),
             "bound",
-            "per chromosome: sum of the squared predictions without it",
+            "per chromosome: sums of the predictions without it, and of their squares",
             "how far the predictions vary in the pool",
         ),
     )
@@ -533,11 +537,11 @@ class KeepPredictions(_OfStack, name="loco/keep", title="Keep the people's predi
         return found
 
     def local(self, cohort: Cohort) -> Arrays:
-        found = derived(cohort, PREDICTIONS)
-        return {"squares": np.einsum("nk,nk->k", found, found)}
+        return {"sums": _sums_of(derived(cohort, PREDICTIONS))}
 
 
 ASKS: tuple[type[Question], ...] = (
+    CountPeople,
     SumColumns,
     CountDosages,
     CountGenotypes,
@@ -548,4 +552,4 @@ ASKS: tuple[type[Question], ...] = (
     SumErrors,
     KeepPredictions,
 )
-"""Questions of a whole-genome regression once the people are known, in this order."""
+"""Questions of a whole-genome regression once its columns are standardised, in this order."""

@@ -11,10 +11,11 @@ from typing import Any, ClassVar, cast
 
 from unpooled.asking.cohort import Cohort, derived
 from unpooled.asking.made_kinds import Made
-from unpooled.asking.procedure import PROCEDURES, Asks, Rows, Study, on_a_view, procedure
+from unpooled.asking.procedure import PROCEDURES, Asks, Study, on_a_view, procedure
 from unpooled.asking.question import Arrays, Foreseen, Question, Sent
 from unpooled.asking.sizes import ONE_VARIANT, Sizes
-from unpooled.methods.shared.summary import POOL
+from unpooled.methods.regression.pool import Pool
+from unpooled.methods.shared.standardise import PooledColumns
 from unpooled.plan.common_options import LOCO
 from unpooled.plan.plan import Plan
 
@@ -77,6 +78,22 @@ class OfChromosome(Made):
         return super().local(self._with_prediction(cohort))
 
 
+@dataclass(frozen=True, eq=False)
+class Begun:
+    """What a regression knows once its people are counted, and its columns standardised."""
+
+    name: ClassVar[str] = "loco/begun"
+
+    pool: Pool
+    columns: PooledColumns
+    few: tuple[str, ...]
+    """Those of the `SEXES` of whom there are too few to tell sums of."""
+
+    @property
+    def parts(self) -> tuple[Pool, PooledColumns, tuple[str, ...]]:
+        return self.pool, self.columns, self.few
+
+
 View = type[BeforePredictions] | type[OfChromosome]
 
 _kinds: dict[tuple[type[Question], View], type[Question]] = {}
@@ -102,32 +119,25 @@ def _seen(question: Question, view: View, **more: Any) -> Question:
 
 @procedure("loco/before")
 def before_predictions(study: Study, name: str, arguments: bytes) -> Asks[bytes]:
-    """A procedure that is run before there are predictions; gives its value, encoded, and no rows."""
+    """A procedure that is run before there are predictions; gives its value, encoded."""
     before = replace(study, plan=study.plan.without(LOCO.name), load_panel=lambda: study.panel)
     return (
         yield from on_a_view(
             PROCEDURES[name].call(before, arguments),
             lambda call: before_predictions(study, *call.stored),
             lambda question: _seen(question, BeforePredictions),
-            lambda rows: None,
         )
     )
 
 
 @procedure("loco/chromosome")
-def of_chromosome(study: Study, chromosome: int, is_first: bool, name: str, arguments: bytes) -> Asks[bytes]:
+def of_chromosome(study: Study, chromosome: int, begun: Begun, name: str, arguments: bytes) -> Asks[bytes]:
     """The method's procedure on one chromosome, or on all that are no autosomes; gives its value, encoded."""
-
-    def of_study(rows: Rows) -> Rows | None:
-        # The people are the same of each chromosome.
-        return rows if is_first or rows.table != POOL else None
-
-    alone = replace(study, chromosome=chromosome, load_panel=lambda: study.panel)
+    alone = replace(study, chromosome=chromosome, begun=begun.parts, load_panel=lambda: study.panel)
     return (
         yield from on_a_view(
             PROCEDURES[name].call(alone, arguments),
-            lambda call: of_chromosome(study, chromosome, is_first, *call.stored),
+            lambda call: of_chromosome(study, chromosome, begun, *call.stored),
             lambda question: _seen(question, OfChromosome, without=chromosome),
-            of_study,
         )
     )

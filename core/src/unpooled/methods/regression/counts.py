@@ -510,6 +510,9 @@ def count_and_standardise(study: Study) -> Asks[Begun]:
     Returns the pool, its columns, those of the `SEXES` of whom there are too few to tell sums of, and the
     chunks to ask about.
     """
+    if study.begun is not None:
+        pool, columns, few = study.begun
+        return pool, columns, few, chunks_of(study, pool)
     conditions = find_conditions(study)
     pool = yield from count_people(study)
     columns = yield from pooled_columns(study, pool, conditions)

@@ -11,6 +11,7 @@ from unpooled.asking.cohort import Cohort
 from unpooled.asking.question import Foreseen, UnderPlan
 from unpooled.asking.sizes import Sizes
 from unpooled.methods.shared.groups import complete
+from unpooled.methods.shared.options import is_apart
 from unpooled.methods.shared.standardise import standardised
 from unpooled.plan.plan import Plan
 
@@ -52,5 +53,5 @@ class OfColumnProducts(UnderPlan, title="Sum covariates and phenotype", ring_bit
 
     def values(self, cohort: Cohort) -> np.ndarray:
         """One, covariates and phenotype of everyone: float64 (n, width); 0 for whoever lacks a value."""
-        found = standardised(cohort.samples, self.centre, self.exponent)
+        found = standardised(cohort.samples, self.centre, self.exponent, apart=is_apart(self.plan))
         return np.column_stack([complete(cohort.samples), found])
