@@ -56,7 +56,7 @@ class Study:
     """The only one that is asked about, where a view of the study is of one: its code, 0 for all that are no
     autosomes."""
     begun: Any = None
-    """What is known of such a view before anything is asked, as the method has it."""
+    """Knowledge that such a view begins with, as the method has it."""
 
     @functools.cached_property
     def panel(self) -> Panel:

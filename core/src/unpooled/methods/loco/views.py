@@ -80,14 +80,14 @@ class OfChromosome(Made):
 
 @dataclass(frozen=True, eq=False)
 class Begun:
-    """What a regression knows once its people are counted, and its columns standardised."""
+    """The beginning of a regression: its people are counted, and its columns standardised."""
 
     name: ClassVar[str] = "loco/begun"
 
     pool: Pool
     columns: PooledColumns
     few: tuple[str, ...]
-    """Those of the `SEXES` of whom there are too few to tell sums of."""
+    """The `SEXES` of whom there are too few to tell sums of."""
 
     @property
     def parts(self) -> tuple[Pool, PooledColumns, tuple[str, ...]]:
