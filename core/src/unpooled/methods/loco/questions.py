@@ -125,7 +125,7 @@ class Residual:
     """float64 (width - 1,): of one and the covariates"""
     deviation: float
 
-    def of(self, cohort: Cohort) -> tuple[np.ndarray, np.ndarray]:
+    def in_cohort(self, cohort: Cohort) -> tuple[np.ndarray, np.ndarray]:
         """One and the covariates, float64 (n, width - 1), and the residual, (n,)."""
         z = self.design.values(cohort)
         return z[:, :-1], (z[:, -1] - z[:, :-1] @ self.effects) / self.deviation
@@ -288,7 +288,7 @@ class PredictByBlock(_OfBlock, name="loco/predict", title="Predict by a block", 
         return name_of_block(self.block)
 
     def derives(self, cohort: Cohort) -> np.ndarray:
-        columns, y = self.residual.of(cohort)
+        columns, y = self.residual.in_cohort(cohort)
         found, ridge = np.zeros((len(y), self.penalties)), Ridge(self.products, self.with_y, self.shifts)
         for some, x in self.genotypes(cohort):
             x = (x * columns[some, :1] - columns[some] @ self.explained) * self.scale
@@ -371,7 +371,7 @@ class _OfPredictions(UnderPlan):
 
     def values(self, cohort: Cohort) -> tuple[np.ndarray, np.ndarray]:
         """The predictions, float64 (n, w), and the phenotype's residual, (n,)."""
-        columns, y = self.residual.of(cohort)
+        columns, y = self.residual.in_cohort(cohort)
         w = np.concatenate([derived(cohort, name) for name in self._blocks], axis=1)
         return np.asarray((w - self.mean) * self.scale * columns[:, :1]), y
 

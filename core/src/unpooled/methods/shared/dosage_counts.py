@@ -105,7 +105,7 @@ class Known:
         """
         first, second = self.table.frequency_alleles()
         if isinstance(self.table, DosageTable):
-            people, copies, squares = self.table.counts.sum(axis=1).T
+            people, copies, squares = self.table.counts.sum(axis=1, dtype=np.int64).T
             return people, copies / COPY, squares / COPY**2, first / (2 * COPY), second / (2 * COPY)
         two, one, none = np.moveaxis(self.table.counts.sum(axis=1, dtype=int), 1, 0)
         counted = two + one + none, 2 * two + one, 4 * two + one
