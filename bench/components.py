@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import rehearsal
 from association_files import CACHE, simulated
-from memory import largest_of
+from memory import rehearsed
 
 COMPONENTS = 10
 GOAL = 2.0
@@ -53,17 +52,7 @@ def study(data: Path, count: int) -> dict[str, Any]:
     for before in data.glob("cohort*.eigenvec*"):  # of an earlier run: a client writes over no other's files
         before.unlink()
     cohorts = [word for k in range(1, count + 1) for word in ("--bfile", data / f"cohort{k}")]
-    largest = largest_of(rehearsal.command(out, "--test", "pca", "--pca", COMPONENTS, *cohorts))
-    if largest is None:
-        sys.exit("bench: the study of components failed")
-    report = rehearsal.report(out)
-    links = [link for link in report["bytes"]["links"] if link["party"] == "cohort1"]
-    return {
-        "seconds": report["seconds"]["ready_to_files"],
-        "up": sum(link["to_server"] for link in links),
-        "down": sum(link["from_server"] for link in links),
-        "peaks": largest,
-    }
+    return rehearsed(out, "--test", "pca", "--pca", COMPONENTS, *cohorts)
 
 
 def pooled(data: Path) -> float:

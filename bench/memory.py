@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import rehearsal
 from association_files import generated
@@ -74,6 +75,21 @@ def largest_of(words: Sequence[str]) -> dict[str, int] | None:
                 largest[party] = max(peak, largest.get(party, 0))
             time.sleep(EVERY)
     return None if study.returncode else largest
+
+
+def rehearsed(out: Path, *words: object) -> dict[str, Any]:
+    """Rehearse a study: seconds, bytes of a cohort, and the peak memory of each party."""
+    largest = largest_of(rehearsal.command(out, *words))
+    if largest is None:
+        sys.exit(f"bench: the study {out.name} failed")
+    report = rehearsal.report(out)
+    links = [link for link in report["bytes"]["links"] if link["party"] == "cohort1"]
+    return {
+        "seconds": report["seconds"]["ready_to_files"],
+        "up": sum(link["to_server"] for link in links),
+        "down": sum(link["from_server"] for link in links),
+        "peaks": largest,
+    }
 
 
 def peaks(root: int) -> Iterator[tuple[int, str, int]]:

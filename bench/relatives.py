@@ -8,7 +8,6 @@ predictions' first step on the pooled genotypes in one process, in NumPy.
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 import rehearsal
 from association_files import CACHE, simulated
-from memory import largest_of
+from memory import rehearsed
 
 from unpooled.kernels.dosages import COPY
 from unpooled.methods.loco.procedure import _blocks
@@ -53,17 +52,7 @@ def study(data: Path, count: int, *words: str) -> dict[str, Any]:
     """Seconds, bytes of a cohort, and the peak memory of each party."""
     cohorts = [word for k in range(1, count + 1) for word in ("--bfile", data / f"cohort{k}")]
     out = data / "_".join(("relatives", *(word.strip("-") for word in words)))
-    largest = largest_of(rehearsal.command(out, "--test", "linear", *words, *cohorts))
-    if largest is None:
-        sys.exit("bench: the study beside predictions failed")
-    report = rehearsal.report(out)
-    links = [link for link in report["bytes"]["links"] if link["party"] == "cohort1"]
-    return {
-        "seconds": report["seconds"]["ready_to_files"],
-        "up": sum(link["to_server"] for link in links),
-        "down": sum(link["from_server"] for link in links),
-        "peaks": largest,
-    }
+    return rehearsed(out, "--test", "linear", *words, *cohorts)
 
 
 def in_numpy(data: Path, count: int) -> float:
