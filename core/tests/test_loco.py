@@ -16,6 +16,7 @@ from unpooled.methods.loco.procedure import LEAST_FREQUENCY, _blocks
 from unpooled.methods.loco.questions import MOST_BLOCKS, MOST_VARIANTS, SHARES, STACKED_SHARES
 from unpooled.panel.panel import Panel
 from unpooled.plan.common_options import PREDICTION
+from unpooled.plan.plan import NO_KEY, Plan
 from unpooled.run import run
 
 SHARES_OF_PEOPLE = (3, 4, 5)
@@ -54,10 +55,10 @@ def with_dosages(pool: Pool, cohorts: list[ArrayCohort], of: np.ndarray) -> list
     return [replace(cohort, imputed=known[:, of == k]) for k, cohort in enumerate(cohorts)]
 
 
-def predictions(pool: Pool, copies: np.ndarray, of: np.ndarray) -> np.ndarray:
+def predictions(pool: Pool, copies: np.ndarray, of: np.ndarray, remain: np.ndarray) -> np.ndarray:
     """Each person's prediction without each autosome, 0 for none; the method, written out: (n, 23).
 
-    `copies` are those of A1, NaN for a missing call.
+    `copies` are those of A1, NaN for a missing call; `remain` says of each variant whether it may predict.
     """
     s = pool.samples
     inside = ~np.isnan(s.phenotype) & ~np.isnan(s.covariates).any(axis=1)
@@ -72,7 +73,7 @@ def predictions(pool: Pool, copies: np.ndarray, of: np.ndarray) -> np.ndarray:
         return np.asarray(sum(carriers(copies[:, of == k]) for k in range(3)) >= 20)
 
     mean = np.nanmean(copies, axis=1)
-    good = (codes >= 1) & (codes <= 22) & enough(copies) & enough(2 - copies)
+    good = remain & (codes >= 1) & (codes <= 22) & enough(copies) & enough(2 - copies)
     good &= np.minimum(mean, 2 - mean) >= 2 * LEAST_FREQUENCY
     candidates = np.flatnonzero(good)
     x = np.where(np.isnan(copies), mean[:, None], copies)[candidates].T
@@ -102,17 +103,24 @@ def people_without_any(sizes: np.ndarray) -> int:
 
 
 @pytest.mark.parametrize("test", GENERATED)
-@pytest.mark.parametrize("way", ["mean", "exact", "dosages"])
+@pytest.mark.parametrize("way", ["mean", "exact", "dosages", "pruned"])
 def test_regressions_are_those_with_the_predictions_as_a_covariate(test: str, way: str) -> None:
     pool = GENERATED[test](7, n=600)
     panel, of = Panel.of(pool.variants), pool.cohort_of(SHARES_OF_PEOPLE)
-    about: dict[str, Any] = {"missing": way, "files": ("assoc",)}
+    about: dict[str, Any] = {"missing": "exact" if way == "exact" else "mean", "files": ("assoc",)}
     cohorts, copies = pool.dealt(of, 3), np.where(pool.copies < 0, np.nan, pool.copies)
     if way == "dosages":
-        about = {"missing": "mean", "files": ("ssf",), "dosages": True}
+        about |= {"files": ("ssf",), "dosages": True}
         cohorts, copies = with_dosages(pool, cohorts, of), dosed(pool)
-    ours = run(pool.plan(3, loco=True, **about), panel, cohorts)["variants"]
-    known, codes = predictions(pool, copies, of), panel.chromosome[ours["variant"]]
+    remain, first = np.ones(len(copies), bool), dict[str, Any]()
+    if way == "pruned":
+        first["prune_predictions"] = words = "5 1 0.003"
+        alone = Plan("prune", "trait", 3, NO_KEY, indep_pairwise=words)
+        kept = run(alone, panel, cohorts)["variants"]["variant"]
+        remain = np.isin(np.arange(len(copies)), kept)
+        assert 10 < len(kept) < len(copies)
+    ours = run(pool.plan(3, loco=True, **about, **first), panel, cohorts)["variants"]
+    known, codes = predictions(pool, copies, of, remain), panel.chromosome[ours["variant"]]
     assert len(np.unique(codes)) > 3
     for code in np.unique(codes).tolist():
         beside = known[:, code if code <= 22 else 0]

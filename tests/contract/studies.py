@@ -450,7 +450,9 @@ STUDIES: dict[str, Callable[[], Small]] = {
     "prune, by kilobases": lambda: of_variants("prune", indep_pairwise="1kb 0.2"),
     "ld-matrix": lambda: of_variants("ld-matrix", region="1:2-7"),
     "ld-matrix, of everyone": lambda: of_variants("ld-matrix", region="22:1-7", nonfounders=True),
-    "linear, beside predictions": lambda: of_variants("linear", loco=True, missing="exact", files=_OF_PLINK),
+    "linear, beside predictions": lambda: of_variants(
+        "linear", loco=True, prune_predictions="3 1 0.9", nonfounders=True, missing="exact", files=_OF_PLINK
+    ),
     "linear, of dosages beside predictions": lambda: of_variants(
         "linear", loco=True, dosages=True, hwe=0, files=_OF_DOSAGES
     ),

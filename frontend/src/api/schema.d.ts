@@ -1598,6 +1598,8 @@ export interface components {
             hide_covar?: boolean;
             /** @description LD pruning before components. As --indep-pairwise, such as 50 5 0.2: components are of the variants that remain. Left empty, of all. */
             prune_components?: string;
+            /** @description LD pruning before predictions. As --indep-pairwise, such as 50 5 0.9: people's phenotypes are predicted from the variants that remain. Left empty, from all. */
+            prune_predictions?: string;
             /**
              * @description Genotype model. What counts of a genotype. All but the first leave out variants on X, Y and MT, as PLINK does.
              *
@@ -2450,6 +2452,8 @@ export interface components {
             hide_covar?: boolean;
             /** @description LD pruning before components. As --indep-pairwise, such as 50 5 0.2: components are of the variants that remain. Left empty, of all. */
             prune_components?: string;
+            /** @description LD pruning before predictions. As --indep-pairwise, such as 50 5 0.9: people's phenotypes are predicted from the variants that remain. Left empty, from all. */
+            prune_predictions?: string;
             /**
              * @description Genotype model. What counts of a genotype. All but the first leave out variants on X, Y and MT, as PLINK does.
              *
@@ -2970,6 +2974,8 @@ export interface components {
             hide_covar?: boolean;
             /** @description LD pruning before components. As --indep-pairwise, such as 50 5 0.2: components are of the variants that remain. Left empty, of all. */
             prune_components?: string;
+            /** @description LD pruning before predictions. As --indep-pairwise, such as 50 5 0.9: people's phenotypes are predicted from the variants that remain. Left empty, from all. */
+            prune_predictions?: string;
             /**
              * @description Genotype model. What counts of a genotype. All but the first leave out variants on X, Y and MT, as PLINK does.
              *
@@ -3348,6 +3354,8 @@ export interface components {
             hide_covar?: boolean;
             /** @description LD pruning before components. As --indep-pairwise, such as 50 5 0.2: components are of the variants that remain. Left empty, of all. */
             prune_components?: string;
+            /** @description LD pruning before predictions. As --indep-pairwise, such as 50 5 0.9: people's phenotypes are predicted from the variants that remain. Left empty, from all. */
+            prune_predictions?: string;
             /**
              * @description Genotype model. What counts of a genotype. All but the first leave out variants on X, Y and MT, as PLINK does.
              *

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unpooled.plan.common_options import LOCO
 from unpooled.plan.options import Number, Place, Switch, Text
 from unpooled.plan.plan import Plan
 from unpooled.plan.result_files import CLUMPED
-
-if TYPE_CHECKING:
-    from unpooled.plan.plan import Plan
 
 MOST_AHEAD = 4000
 """Variants behind another that it can share a window with."""
@@ -143,6 +140,18 @@ PRUNE_COMPONENTS = Text(
     came_later=True,
 )
 
+PRUNE_PREDICTIONS = replace(
+    PRUNE_COMPONENTS,
+    name="prune_predictions",
+    label="LD pruning before predictions",
+    hint="As --indep-pairwise, such as 50 5 0.9: people's phenotypes are predicted from the variants that "
+    "remain. Left empty, from all.",
+    needs=LOCO.name,
+    fact="{}: window, step and largest r² of the variants that predict",
+    methods="The variants of these blocks had been pruned by linkage disequilibrium in all cohorts together "
+    "(--indep-pairwise {} of PLINK 2).",
+)
+
 
 _REGION = re.compile(r"(?:chr)?(\d{1,2}):(\d+)-(\d+)", re.IGNORECASE)
 
@@ -185,7 +194,9 @@ def compares_pairs(plan: Plan) -> bool:
 
 def windows_of(plan: Plan) -> str:
     """Return the words of a plan about pruning; empty if there are none."""
-    return str(INDEP_PAIRWISE.of(plan) or PRUNE_COMPONENTS.of(plan))
+    # Predictions are asked about under the plan without LOCO.
+    before = "" if LOCO.of(plan) else PRUNE_PREDICTIONS.of(plan)
+    return str(before or INDEP_PAIRWISE.of(plan) or PRUNE_COMPONENTS.of(plan))
 
 
 PRUNING = (INDEP_PAIRWISE, BAD_LD)

@@ -15,6 +15,8 @@ from unpooled.asking.procedure import Asks, Each, Rows, Study, procedure
 from unpooled.asking.question import Arrays, Question
 from unpooled.errors import Refuse
 from unpooled.kernels.fixed_order import pairs, product, solve_positive, square, total
+from unpooled.methods.ld.options import PRUNE_PREDICTIONS
+from unpooled.methods.ld.pruning import prune_autosomes
 from unpooled.methods.loco import questions
 from unpooled.methods.loco.questions import (
     OTHERS_A_COLUMN,
@@ -126,9 +128,12 @@ def predict(study: Study) -> Asks[Predicted]:
     counted = yield questions.CountPeople()
     room = _room(study.plan, pool.complete, people_without_any(study.plan, counted, pool.complete))
     base = yield from _sum_columns(study, pool, columns)
+    remain = (yield from prune_autosomes(study)) if PRUNE_PREDICTIONS.of(study.plan) else None
     found = Candidates.joined(
         (yield Each(count_chunk(study, chunk, pool) for chunk in autosomal_chunks(study)))
     )
+    if remain is not None:
+        found = found.some(np.isin(found.variants, remain))
     codes = study.panel.chromosome[found.variants]
     blocks = _blocks(codes, room)
     if not study.plan.alone:

@@ -30,6 +30,7 @@ from unpooled.asking.sizes import Sizes
 from unpooled.kernels import pairs as kernel
 from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.kernels.fixed_order import pairs, square
+from unpooled.methods.ld.questions import PRUNING_ASKS
 from unpooled.methods.loco.views import PREDICTIONS
 from unpooled.methods.shared import far_out, filters, genotype_counts
 from unpooled.methods.shared.chunks import DIPLOID, Chunk, foreseen_autosomal
@@ -543,6 +544,7 @@ class KeepPredictions(_OfStack, name="loco/keep", title="Keep the people's predi
 ASKS: tuple[type[Question], ...] = (
     CountPeople,
     SumColumns,
+    *PRUNING_ASKS,
     CountDosages,
     CountGenotypes,
     CountFarOut,

@@ -14,6 +14,7 @@ from unpooled.asking.made_kinds import Made
 from unpooled.asking.procedure import PROCEDURES, Asks, Study, on_a_view, procedure
 from unpooled.asking.question import Arrays, Foreseen, Question, Sent
 from unpooled.asking.sizes import ONE_VARIANT, Sizes
+from unpooled.methods.ld.options import PRUNE_COMPONENTS
 from unpooled.methods.regression.pool import Pool
 from unpooled.methods.shared.standardise import PooledColumns
 from unpooled.plan.common_options import LOCO
@@ -24,6 +25,11 @@ PREDICTIONS = "predictions"
 and from all but each."""
 
 
+def before(plan: Plan) -> Plan:
+    """Return the plan of what is asked before there are predictions."""
+    return plan.without(LOCO.name).without(PRUNE_COMPONENTS.name)
+
+
 class BeforePredictions(Made):
     """Mixin of questions that are asked before there are predictions, of a plan without them."""
 
@@ -31,7 +37,7 @@ class BeforePredictions(Made):
 
     @classmethod
     def plan_of(cls, plan: Plan) -> Plan:
-        return super().plan_of(plan).without(LOCO.name)
+        return before(super().plan_of(plan))
 
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
@@ -120,10 +126,10 @@ def _seen(question: Question, view: View, **more: Any) -> Question:
 @procedure("loco/before")
 def before_predictions(study: Study, name: str, arguments: bytes) -> Asks[bytes]:
     """A procedure that is run before there are predictions; gives its value, encoded."""
-    before = replace(study, plan=study.plan.without(LOCO.name), load_panel=lambda: study.panel)
+    seen = replace(study, plan=before(study.plan), load_panel=lambda: study.panel)
     return (
         yield from on_a_view(
-            PROCEDURES[name].call(before, arguments),
+            PROCEDURES[name].call(seen, arguments),
             lambda call: before_predictions(study, *call.stored),
             lambda question: _seen(question, BeforePredictions),
         )

@@ -12,7 +12,7 @@ from unpooled.methods.algorithm import AboutFile, Cost, VariantMethod
 from unpooled.methods.features import Feature, FeatureFile, variant_method
 from unpooled.methods.frequencies import FAR_FREQUENCIES
 from unpooled.methods.ld.leads import CLUMPS
-from unpooled.methods.ld.options import PRUNE_COMPONENTS
+from unpooled.methods.ld.options import PRUNE_COMPONENTS, PRUNE_PREDICTIONS
 from unpooled.methods.purpose import Purpose
 from unpooled.methods.regression.counts import BEFORE_GENOTYPES, OrderAlleles, OrderBeforeFit
 from unpooled.methods.regression.heterogeneity import ESTIMATES_ASKS, with_meta
@@ -71,6 +71,7 @@ def regression(
         options=(
             *REGRESSION,
             PRUNE_COMPONENTS,
+            PRUNE_PREDICTIONS,
             *genotype_model.OPTIONS,
             *options,
             *OF_DOSAGES,
