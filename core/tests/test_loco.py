@@ -13,7 +13,8 @@ from unpooled.asking.cohort import ArrayCohort
 from unpooled.errors import Refuse
 from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.methods.loco.procedure import LEAST_FREQUENCY, _blocks
-from unpooled.methods.loco.questions import MOST_BLOCKS, MOST_VARIANTS, SHARES, STACKED_SHARES
+from unpooled.methods.loco.questions import MOST_BLOCKS, MOST_VARIANTS, SHARES
+from unpooled.methods.loco.stacking import STACKED_SHARES
 from unpooled.panel.panel import Panel
 from unpooled.plan.common_options import PREDICTION
 from unpooled.plan.plan import NO_KEY, Plan
@@ -151,10 +152,14 @@ def test_blocks_are_neighbours_of_one_chromosome_and_no_more_than_there_is_room_
         _blocks(codes[:1000], 109)
 
 
-def test_several_phenotypes_have_predictions_of_their_own() -> None:
+@pytest.mark.parametrize("same_people", [False, True])
+def test_several_phenotypes_have_predictions_of_their_own(same_people: bool) -> None:
     pool = quantities(3, n=600)
     panel, of = Panel.of(pool.variants), pool.cohort_of(SHARES_OF_PEOPLE)
     other = np.random.default_rng(1).permutation(pool.samples.phenotype)
+    if same_people:
+        known = ~np.isnan(pool.samples.phenotype + other)
+        pool = replace(pool, samples=replace(pool.samples, kept=pool.samples.kept & known))
     both = replace(pool, samples=replace(pool.samples, further=(other,)))
     alone = [pool, replace(pool, samples=replace(pool.samples, phenotype=other))]
     about: dict[str, Any] = {"files": ("assoc",), "missing": "mean", "loco": True}
@@ -162,7 +167,8 @@ def test_several_phenotypes_have_predictions_of_their_own() -> None:
         replace(cohort, samples=replace(cohort.samples, further=(other[of == k],)))
         for k, cohort in enumerate(pool.dealt(of, 3))
     ]
-    found = run(both.plan(3, phenotypes=("second",), **about), panel, cohorts)
+    several = both.plan(3, phenotypes=("second",), require_pheno=same_people, **about)
+    found = run(several, panel, cohorts)
     for name, one in zip(("trait", "second"), alone, strict=True):
         expected = run(one.plan(3, **about), panel, one.dealt(of, 3))
         for column in ("variant", "beta", "se"):

@@ -457,7 +457,7 @@ STUDIES: dict[str, Callable[[], Small]] = {
         "linear", loco=True, dosages=True, hwe=0, files=_OF_DOSAGES
     ),
     "logistic, beside predictions": lambda: of_variants(
-        "logistic", loco=True, phenotypes=("z",), files=("assoc", "glm", "clumped")
+        "logistic", loco=True, phenotypes=("z",), require_pheno=True, files=("assoc", "glm", "clumped")
     ),
     "linear, beside components": lambda: of_variants(
         "linear", cohorts=5, components=2, prune_components="3 1 0.9", nonfounders=True, files=_OF_PLINK

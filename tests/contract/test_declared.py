@@ -22,8 +22,8 @@ from unpooled.described.what_leaves import LIST, PLAN_DIGEST, SINGLE_VALUES, For
 from unpooled.methods import ALGORITHMS, FITS, METHODS, TESTS, check, questions_of
 from unpooled.methods.algorithm import Method
 from unpooled.methods.components.questions import ASKS_FIRST, KeepScores
-from unpooled.methods.loco.questions import ASKS as TO_PREDICT
-from unpooled.methods.loco.questions import Residual
+from unpooled.methods.loco import stacking
+from unpooled.methods.loco.questions import ASKS, Residual
 from unpooled.methods.loco.views import BeforePredictions, on_view
 from unpooled.methods.phenotypes import tables_of
 from unpooled.methods.shared.privacy import Promise
@@ -161,7 +161,7 @@ def test_every_kind_that_is_listed_is_asked_in_some_study(name: str) -> None:
     met = {type(question) for study in studies if study not in beside for question in run(study).questions}
     asked_there = {type(question) for study in beside for question in run(study).questions}
     if name == "linear":
-        assert {on_view(kind, BeforePredictions) for kind in TO_PREDICT} <= asked_there
+        assert {on_view(kind, BeforePredictions) for kind in (*ASKS, *stacking.ASKS)} <= asked_there
     if KeepScores in met:  # asked before a regression if its plan wants components
         assert set(ASKS_FIRST) <= met
         met -= set(ASKS_FIRST) - set(ALGORITHMS[name].asks)

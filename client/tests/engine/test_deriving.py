@@ -18,13 +18,8 @@ from unpooled.asking.cohort import ArrayCohort, Samples
 from unpooled.errors import ProtocolError
 from unpooled.methods.components.krylov import Directions
 from unpooled.methods.components.questions import KeepScores, Multiply
-from unpooled.methods.loco.questions import (
-    SHARES,
-    PredictByBlock,
-    Residual,
-    SumColumns,
-    SumPredictions,
-)
+from unpooled.methods.loco.questions import SHARES, PredictByBlock, Residual, SumColumns
+from unpooled.methods.loco.stacking import SumPredictions
 from unpooled.plan.plan import NO_KEY, Covariate, Plan
 from unpooled.protocol.invitation import Invitation
 from unpooled_client.data.options import DataOptions

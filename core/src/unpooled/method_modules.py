@@ -51,7 +51,7 @@ _PARTS = {
     "frequencies": ".frequencies",
     "ld": ".ld.pruning",
     "leads": ".ld.leads",
-    "loco": ".loco.procedure",
+    "loco": ".loco.several",
     "model": ".learning",
     "panel": ".presence",
     "phenotype": ".phenotypes",

@@ -130,6 +130,8 @@ class Question:
     """Condition on the plan for questions of this kind to be asked."""
     only_server: ClassVar[Condition] = lambda plan: False
     """Condition on the plan for cohorts not to be told the sums, on which then no question depends."""
+    place_of_phenotype: ClassVar[int] = 0
+    """Place of the phenotype that questions of this kind are about, among several."""
 
     def __init_subclass__(cls, *, name: str = "", title: str = "", ring_bits: int = 0) -> None:
         """Take these three from the head of a class, where it gives them there."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from unpooled import method_modules
@@ -57,16 +58,18 @@ def completed(fields: Mapping[str, Any]) -> Plan:
 
 def questions_of(plan: Plan) -> tuple[type[Question], ...]:
     """The kinds of questions that a study under this plan may ask, in their order."""
-    asks = algorithm(plan.test).asks
+    stages: tuple[tuple[type[Question], ...], ...] = (algorithm(plan.test).asks,)
     # Few studies have predictions, several phenotypes or components: others need not load what asks of these.
     if LOCO.of(plan):
-        from unpooled.methods.loco.procedure import kinds_of as with_predictions
+        from unpooled.methods.loco.procedure import stages_of
 
-        asks = with_predictions(asks)
+        stages = stages_of(*stages)
+    asks = tuple(chain(*stages))
     if is_each_apart(plan):
         from unpooled.methods.phenotypes import kinds_of
 
-        asks = tuple(kinds_of(plan, asks))
+        # Phenotypes of the same people go through the stages together, others one after another.
+        asks = tuple(kinds_of(plan, stages if REQUIRE_PHENO.of(plan) else [asks]))
     if COMPONENTS.of(plan):
         from unpooled.methods.components.questions import ASKS_FIRST
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from unpooled.asking.cohort import Cohort, Extended, Samples, WithSamples
 from unpooled.asking.made_kinds import Made
-from unpooled.asking.procedure import PROCEDURES, Asks, Call, Each, Rows, Study, on_a_view, procedure
+from unpooled.asking.procedure import PROCEDURES, Asks, Call, Each, Go, Rows, Study, on_a_view, procedure
 from unpooled.asking.question import Arrays, Count, Foreseen, Question, Sent, UnderPlan
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import Refuse
@@ -41,7 +41,10 @@ def each_phenotype(study: Study, method: str) -> Asks[None]:
     plan = study.plan
     if not plan.alone:
         refuse_few_apart(plan, (yield CountApart(plan)))
-    begin = after_predictions(PROCEDURES[method](study)).stored
+    call = PROCEDURES[method](study)
+    if LOCO.of(plan) and REQUIRE_PHENO.of(plan):
+        yield from Go(PROCEDURES["loco/several"](study, *call.stored))
+    begin = after_predictions(call).stored
     yield Each(one_phenotype(study, phenotype, *begin) for phenotype in plan.phenotype_names)
 
 
@@ -126,7 +129,6 @@ def _with(cohort: Cohort, samples: Samples) -> Cohort:
 class OfPhenotype(Made):
     """Mixin of questions about one of several phenotypes: these see only its view of plan and cohort."""
 
-    place_of_phenotype: ClassVar[int]
     name_of_phenotype: ClassVar[str]
 
     @classmethod
@@ -195,11 +197,12 @@ def _name_of(kind: str, phenotype: str) -> str:
     return f"{kind} of {phenotype}"
 
 
-def kinds_of(plan: Plan, asks: Sequence[type[Question]]) -> Iterator[type[Question]]:
+def kinds_of(plan: Plan, stages: Iterable[Sequence[type[Question]]]) -> Iterator[type[Question]]:
     """All kinds of questions of a study of several phenotypes, in their order."""
     yield CountApart
-    for phenotype in plan.phenotype_names:
-        yield from (kind_of(kind, plan, phenotype) for kind in asks)
+    for asks in stages:
+        for phenotype in plan.phenotype_names:
+            yield from (kind_of(kind, plan, phenotype) for kind in asks)
 
 
 def _about(question: Question, plan: Plan, phenotype: str) -> Question:

@@ -29,7 +29,6 @@ from unpooled.plan.common_options import (
     OF_EVERY_STUDY,
     PHENOTYPES,
     PREDICTION,
-    SEVERAL,
     TRUST,
 )
 from unpooled.plan.common_options import EXACT as EXACT
@@ -365,8 +364,7 @@ class PlanOfOne(Plan):
 
 @functools.lru_cache(maxsize=256)
 def _of_phenotype(plan: Plan, name: str) -> Plan:
-    others = {field.name for field in SEVERAL}
-    options = tuple(option for option in plan.options if option[0] not in others)
+    options = tuple(option for option in plan.options if option[0] != PHENOTYPES.name)
     kind = OwnPlan if plan.alone else PlanOfOne
     return kind(**{**vars(plan), "phenotype": name, "options": options})
 

@@ -1,11 +1,11 @@
 """The first step of a whole-genome regression; and the second, the method itself, chromosome by chromosome.
 
-A study that has it lists `kinds_of` its questions, and `LOCO` among its options.
+A study that has it lists the `stages_of` its questions, and `LOCO` among its options.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -17,12 +17,11 @@ from unpooled.errors import Refuse
 from unpooled.kernels.fixed_order import pairs, product, solve_positive, square, total
 from unpooled.methods.ld.options import PRUNE_PREDICTIONS
 from unpooled.methods.ld.pruning import prune_autosomes
-from unpooled.methods.loco import questions
+from unpooled.methods.loco import questions, stacking
 from unpooled.methods.loco.questions import (
     OTHERS_A_COLUMN,
     PEOPLE_A_COLUMN,
     SHARES,
-    STACKED_SHARES,
     Residual,
     SumColumns,
 )
@@ -58,16 +57,18 @@ FIT = "predictions"
 
 
 BEFORE = (*BEFORE_GENOTYPES, *questions.ASKS)
-"""Kinds of questions that are asked before there are predictions, in their order."""
+"""Kinds of questions that are asked until all blocks have predicted, in their order."""
 
 
-def kinds_of(asks: Sequence[type[Question]]) -> tuple[type[Question], ...]:
-    """All kinds of questions of a study with predictions, from those of its method, in their order."""
-    beside = [kind for kind in asks if kind not in BEFORE_GENOTYPES]
-    return (
-        *(on_view(kind, BeforePredictions) for kind in BEFORE),
-        *(on_view(kind, OfChromosome) for kind in beside),
-    )
+def stages_of(asks: Sequence[type[Question]]) -> tuple[tuple[type[Question], ...], ...]:
+    """All kinds of questions of a study with predictions, from those of its method, in their order.
+
+    They come in stages: phenotypes of the same people go through each of them together.
+    """
+    beside = tuple(on_view(kind, OfChromosome) for kind in asks if kind not in BEFORE_GENOTYPES)
+    *first, of_sums, by_block = (on_view(kind, BeforePredictions) for kind in BEFORE)
+    combining = tuple(on_view(kind, BeforePredictions) for kind in stacking.ASKS)
+    return tuple(first), (of_sums,), (by_block,), combining, beside
 
 
 @procedure("loco/first")
@@ -75,11 +76,7 @@ def predict_first(study: Study, name: str, arguments: bytes) -> Asks[None]:
     """Have each cohort keep its people's predictions; then the procedure of this name for each chromosome."""
     call = predict(study)
     (stored,) = yield Each([before_predictions(study, *call.stored)])
-    found = call.procedure.value(study, stored)
-    yield found.rows()
-    codes = {autosome(code, study.plan) for code in np.unique(study.panel.chromosome[:]).tolist()}
-    ordered = sorted(codes, key=lambda code: (code == 0, code))  # of the autosomes more is asked
-    yield Each(of_chromosome(study, code, found.begun(study.plan, code), name, arguments) for code in ordered)
+    return (yield from test_by_chromosome(study, call.procedure.value(study, stored), name, arguments))
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,35 +118,13 @@ class Predicted:
         return replace(self.before, columns=standardised)
 
 
-@procedure("loco")
-def predict(study: Study) -> Asks[Predicted]:
-    """Sum covariates and phenotype; predict by each block of variants; then combine the predictions."""
-    pool, columns, few, _ = yield from count_and_standardise(study)
-    counted = yield questions.CountPeople()
-    room = _room(study.plan, pool.complete, people_without_any(study.plan, counted, pool.complete))
-    base = yield from _sum_columns(study, pool, columns)
-    remain = (yield from prune_autosomes(study)) if PRUNE_PREDICTIONS.of(study.plan) else None
-    found = Candidates.joined(
-        (yield Each(count_chunk(study, chunk, pool) for chunk in autosomal_chunks(study)))
-    )
-    if remain is not None:
-        found = found.some(np.isin(found.variants, remain))
-    codes = study.panel.chromosome[found.variants]
-    blocks = _blocks(codes, room)
-    if not study.plan.alone:
-        yield from _refuse_far_out(study, found.some(np.concatenate(blocks)))
-    known = yield Each(
-        predict_by_block(study, found.some(places), base, sum(map(len, blocks)), number)
-        for number, places in enumerate(blocks)
-    )
-    chromosomes = np.array([codes[places[0]] for places in blocks], np.uint8)
-    explained, kept = yield from _combine(study, base.residual, np.concatenate(known), chromosomes)
-    return Predicted(sum(map(len, blocks)), len(blocks), explained, Begun(pool, columns, few), kept)
-
-
-def _room(plan: Plan, people: int, others: int) -> int:
-    """Count the columns that products may be told of."""
-    return people if plan.alone else min(people // PEOPLE_A_COLUMN, others // OTHERS_A_COLUMN)
+@procedure("loco/second")
+def test_by_chromosome(study: Study, found: Predicted, name: str, arguments: bytes) -> Asks[None]:
+    """The second step: the procedure of this name, with its arguments, for each chromosome."""
+    yield found.rows()
+    codes = {autosome(code, study.plan) for code in np.unique(study.panel.chromosome[:]).tolist()}
+    ordered = sorted(codes, key=lambda code: (code == 0, code))  # of the autosomes more is asked
+    yield Each(of_chromosome(study, code, found.begun(study.plan, code), name, arguments) for code in ordered)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,6 +138,75 @@ class Base:
     """float64 (q, q): of one and the covariates"""
     with_y: np.ndarray
     """float64 (q,)"""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates(ByVariant):
+    """Variants that may predict."""
+
+    name: ClassVar[str] = "loco/candidates"
+
+    variants: np.ndarray
+    """Panel indices, rising: uint32 (m,)."""
+    mean: np.ndarray
+    """float64 (m,): copies of the panel's first allele"""
+
+
+@dataclass(frozen=True, eq=False)
+class Beginning:
+    """All that is known before the first block: people, covariates, and the variants that predict."""
+
+    name: ClassVar[str] = "loco/beginning"
+
+    begun: Begun
+    base: Base
+    found: Candidates
+    """The variants of all blocks, block after block."""
+    sizes: np.ndarray
+    """int64 (blocks,): number of variants of each"""
+    chromosomes: np.ndarray
+    """uint8 (blocks,)"""
+
+    def block(self, number: int) -> Candidates:
+        """Return the variants of a block."""
+        end = int(self.sizes[: number + 1].sum(dtype=np.int64))
+        return self.found.some(np.arange(end - self.sizes[number], end))
+
+
+@procedure("loco")
+def predict(study: Study) -> Asks[Predicted]:
+    """Begin; predict by each block of variants; then combine the predictions."""
+    start = yield from begin(study)
+    known = yield Each(sum_and_predict(study, start, number) for number in range(len(start.sizes)))
+    return (yield from combine(study, start, np.concatenate(known)))
+
+
+@procedure("loco/begin")
+def begin(study: Study) -> Asks[Beginning]:
+    """Sum covariates and phenotype; choose the variants that predict, and cut them into blocks."""
+    pool, columns, few, _ = yield from count_and_standardise(study)
+    counted = yield questions.CountPeople()
+    room = _room(study.plan, pool.complete, people_without_any(study.plan, counted, pool.complete))
+    base = yield from _sum_columns(study, pool, columns)
+    remain = (yield from prune_autosomes(study)) if PRUNE_PREDICTIONS.of(study.plan) else None
+    found = Candidates.joined(
+        (yield Each(count_chunk(study, chunk, pool) for chunk in autosomal_chunks(study)))
+    )
+    if remain is not None:
+        found = found.some(np.isin(found.variants, remain))
+    codes = study.panel.chromosome[found.variants]
+    blocks = _blocks(codes, room)
+    chosen = found.some(np.concatenate(blocks))
+    if not study.plan.alone:
+        yield from _refuse_far_out(study, chosen)
+    chromosomes = np.array([codes[places[0]] for places in blocks], np.uint8)
+    sizes = np.array([*map(len, blocks)], np.int64)
+    return Beginning(Begun(pool, columns, few), base, chosen, sizes, chromosomes)
+
+
+def _room(plan: Plan, people: int, others: int) -> int:
+    """Count the columns that products may be told of."""
+    return people if plan.alone else min(people // PEOPLE_A_COLUMN, others // OTHERS_A_COLUMN)
 
 
 def _sum_columns(study: Study, pool: Pool, columns: Columns) -> Asks[Base]:
@@ -182,18 +226,6 @@ def _sum_columns(study: Study, pool: Pool, columns: Columns) -> Asks[Base]:
     effects = solve_positive(products, with_y)
     deviation = float(np.sqrt((whole[-1, -1] - total(effects * with_y)) / people))
     return Base(Residual(design, effects, deviation), products, with_y)
-
-
-@dataclass(frozen=True, eq=False)
-class Candidates(ByVariant):
-    """Variants that may predict."""
-
-    name: ClassVar[str] = "loco/candidates"
-
-    variants: np.ndarray
-    """Panel indices, rising: uint32 (m,)."""
-    mean: np.ndarray
-    """float64 (m,): copies of the panel's first allele"""
 
 
 @procedure("loco/chunk")
@@ -249,26 +281,44 @@ def _refuse_far_out(study: Study, chosen: Candidates) -> Asks[None]:
 
 
 @procedure("loco/block")
+def sum_and_predict(study: Study, start: Beginning, number: int) -> Asks[np.ndarray]:
+    """Sum the products of a block; then have each cohort predict by it."""
+    sums = yield from sum_block(study, start, number, pairs_too=True)
+    return (yield from predict_by_block(study, start, number, *sums))
+
+
+@procedure("loco/sums")
+def sum_block(
+    study: Study, start: Beginning, number: int, pairs_too: bool
+) -> Asks[tuple[np.ndarray, np.ndarray]]:
+    """Sum the products of a block's genotypes with one another, and with covariates and phenotype."""
+    block = start.block(number)
+    asked = questions.SumBlock(study.plan, block.variants, block.mean, start.base.residual.design, pairs_too)
+    sums = yield asked
+    return sums["products"], sums["columns"]
+
+
+@procedure("loco/predict")
 def predict_by_block(
-    study: Study, block: Candidates, base: Base, variants: int, number: int
+    study: Study, start: Beginning, number: int, products: np.ndarray, columns: np.ndarray
 ) -> Asks[np.ndarray]:
-    """Sum the products of a block of all `variants`, and have each cohort predict by it for each penalty.
+    """Have each cohort predict by a block for each penalty, from the block's sums.
 
     Gives the predictions' sums, and those of their squares: float64 (penalties, 2).
     """
-    design = base.residual.design
-    sums = yield questions.SumBlock(study.plan, block.variants, block.mean, design)
+    block, base = start.block(number), start.base
+    people = base.residual.design.people
     i, j = pairs(len(block.variants))
     about_one = block.mean - 1  # as products have it
-    with_columns = sums["columns"][:, :-1]
+    with_columns = columns[:, :-1]
     explained = solve_positive(base.products, with_columns.T)
-    left = square(sums["products"] - design.people * about_one[i] * about_one[j], len(block.mean))
+    left = square(products - people * about_one[i] * about_one[j], len(block.mean))
     squares = np.diagonal(left).copy()
     left = left - product(with_columns, explained)
     own = np.diagonal(left)
     varies = own > _VARIES * squares
-    scale = np.where(varies, np.sqrt(design.people / np.where(varies, own, 1.0)), 0.0)
-    with_y = sums["columns"][:, -1] - product(with_columns, base.residual.effects)
+    scale = np.where(varies, np.sqrt(people / np.where(varies, own, 1.0)), 0.0)
+    with_y = columns[:, -1] - product(with_columns, base.residual.effects)
     asked = questions.PredictByBlock(
         study.plan,
         block.variants,
@@ -277,38 +327,18 @@ def predict_by_block(
         scale,
         left[i, j] * scale[i] * scale[j],
         with_y * scale / base.residual.deviation,
-        _shifts(SHARES, variants),
+        questions.shifts_of(SHARES, len(start.found.variants)),
         base.residual,
         number,
     )
     return np.asarray((yield asked)["sums"])
 
 
-def _shifts(shares: Iterable[float], columns: int) -> np.ndarray:
-    """The penalties under which so many columns explain these shares of the variance: float64 (shares,)."""
-    return np.array([columns * (1 - share) / share for share in shares])
-
-
-def _combine(
-    study: Study, residual: Residual, known: np.ndarray, chromosomes: np.ndarray
-) -> Asks[tuple[float, np.ndarray]]:
-    """Combine the predictions of all blocks, whose sums and squares are `known`: float64 (predictions, 2).
-
-    Gives the share of the variance that they explain, and the sums of what cohorts keep.
-    """
-    people = residual.design.people
-    mean = known[:, 0] / people
-    squares = known[:, 1] / people - mean * mean
-    varies = squares > 0
-    scale = np.where(varies, 1 / np.sqrt(np.where(varies, squares, 1.0)), 0.0)
-    about = study.plan, mean, scale, residual
-    sums = yield questions.SumPredictions(*about)
-    shifts = _shifts(STACKED_SHARES, len(mean))
-    stack = *about, sums["products"], sums["with_phenotype"]
-    errors = (yield questions.SumErrors(*stack, shifts))["squares"]
-    best = int(np.argmin(errors))
-    kept = (yield questions.KeepPredictions(*stack, float(shifts[best]), chromosomes))["sums"]
-    return float(1 - errors[best] / people), kept
+@procedure("loco/combine")
+def combine(study: Study, start: Beginning, known: np.ndarray) -> Asks[Predicted]:
+    """Combine the predictions of all blocks, whose sums and squares are `known`: float64 (predictions, 2)."""
+    explained, kept = yield from stacking.stack(study, start.base.residual, known, start.chromosomes)
+    return Predicted(len(start.found.variants), len(start.sizes), explained, start.begun, kept)
 
 
 def shown(tables: Mapping[str, Arrays]) -> Html:

@@ -1,4 +1,4 @@
-"""Questions of a whole-genome regression: about covariates, blocks of variants, and their predictions.
+"""Questions of a whole-genome regression about covariates, and about blocks of variants.
 
 With X the genotypes of a block about the pool's means, each without what the covariates explain and in its
 deviation, a missing call 0, and y the phenotype likewise,
@@ -8,17 +8,13 @@ deviation, a missing call 0, and y the phenotype likewise,
     block         X'X, X'C, X'y
     predict       has each cohort keep its people's predictions X (X'X + k I)⁻¹ X'y for some k, each as if the
                   person had not been in the sums
-    stack         W'W, W'y, with W these predictions of all blocks
-    errors        squared errors of W (W'W + k I)⁻¹ W'y likewise, for some k
-    keep          has each cohort keep its people's predictions from all blocks, and from all chromosomes but
-                  each
 
 Who has incomplete data is 0 everywhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -40,19 +36,21 @@ from unpooled.methods.shared.groups import COMPLETE, Group, complete
 from unpooled.methods.shared.kept_autosomes import times_genotypes
 from unpooled.methods.shared.options import DOSAGES
 from unpooled.methods.shared.without_any import ON_RUNGS, on_rungs
+from unpooled.plan.common_options import REQUIRE_PHENO
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 
 MOST_VARIANTS = 500
 """Largest number of variants of a block."""
 SHARES = (0.01, 0.25, 0.5, 0.75, 0.99)
 """Shares of variance, as in regenie: each block predicts once with the penalty of each."""
-STACKED_SHARES = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
-"""Shares of which the predictions of the blocks are combined by the best."""
 PEOPLE_A_COLUMN, OTHERS_A_COLUMN = 10, 5
 """Smallest number of people in the pool for each variant of a block, and for each of the blocks' predictions;
 and in the pool without any one cohort."""
 MOST_BLOCKS = 200
 """Largest number of blocks: 100,000 variants, and a thousand predictions, whose products are 4 MB."""
+
+MOST_OF_ONE = 64
+"""Bound, per person, of a squared prediction or error in the phenotype's deviations."""
 
 _PEOPLE_AT_ONCE = 1 << 13
 """People whose genotypes of a block are in memory as numbers: 32 MB."""
@@ -197,13 +195,17 @@ class SumBlock(_OfBlock, name="loco/block", title="Sum the genotypes of a block"
     variants: np.ndarray
     mean: np.ndarray
     design: SumColumns
+    pairs_too: bool
+    """False where the products of the genotypes are known: of several phenotypes of the same people the first
+    has asked about them."""
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        design, pairs_too = SumColumns.none(plan), not (REQUIRE_PHENO.of(plan) and cls.place_of_phenotype)
         return _foreseen_blocks(
             plan,
             sizes,
-            lambda m: cls(plan, np.arange(m, dtype=np.uint32), np.zeros(m), SumColumns.none(plan)),
+            lambda m: cls(plan, np.arange(m, dtype=np.uint32), np.zeros(m), design, pairs_too),
         )
 
     @property
@@ -212,7 +214,7 @@ class SumBlock(_OfBlock, name="loco/block", title="Sum the genotypes of a block"
 
     @property
     def pairs(self) -> int:
-        return self.count * (self.count + 1) // 2
+        return self.count * (self.count + 1) // 2 if self.pairs_too else 0
 
     @property
     def width(self) -> int:
@@ -225,7 +227,8 @@ class SumBlock(_OfBlock, name="loco/block", title="Sum the genotypes of a block"
     def local(self, cohort: Cohort) -> Arrays:
         z, dosed = self.design.values(cohort), bool(DOSAGES.of(self.plan))
         columns = times_genotypes(cohort, self.items, self.mean, z, dosed=dosed)
-        return {"products": self._products(cohort, z[:, :1], dosed=dosed), "columns": columns}
+        products = self._products(cohort, z[:, :1], dosed=dosed) if self.pairs_too else np.zeros(0)
+        return {"products": products, "columns": columns}
 
     def _products(self, cohort: Cohort, inside: np.ndarray, *, dosed: bool) -> np.ndarray:
         if dosed:
@@ -282,7 +285,7 @@ class PredictByBlock(_OfBlock, name="loco/predict", title="Predict by a block", 
 
     @property
     def bound(self) -> int:
-        return _MOST_OF_ONE * self.residual.design.people
+        return MOST_OF_ONE * self.residual.design.people
 
     @property
     def derived_as(self) -> str:
@@ -297,14 +300,10 @@ class PredictByBlock(_OfBlock, name="loco/predict", title="Predict by a block", 
         return np.asarray(found * columns[:, :1])
 
     def local(self, cohort: Cohort) -> Arrays:
-        return {"sums": _sums_of(derived(cohort, name_of_block(self.block)))}
+        return {"sums": sums_of(derived(cohort, name_of_block(self.block)))}
 
 
-_MOST_OF_ONE = 64
-"""Bound, per person, of a squared prediction or error in the phenotype's deviations."""
-
-
-def _sums_of(found: np.ndarray) -> np.ndarray:
+def sums_of(found: np.ndarray) -> np.ndarray:
     """Sum predictions, (n, k), and their squares: float64 (k, 2)."""
     return np.stack([found.sum(axis=0), np.einsum("nk,nk->k", found, found)], axis=1)
 
@@ -312,6 +311,11 @@ def _sums_of(found: np.ndarray) -> np.ndarray:
 def name_of_block(block: int) -> str:
     """The name under which a cohort keeps the predictions of a block."""
     return f"{PREDICTIONS} {block}"
+
+
+def shifts_of(shares: Iterable[float], columns: int) -> np.ndarray:
+    """The penalties under which so many columns explain these shares of the variance: float64 (shares,)."""
+    return np.array([columns * (1 - share) / share for share in shares])
 
 
 class Ridge:
@@ -345,202 +349,6 @@ def _foreseen_blocks(plan: Plan, sizes: Sizes | None, of_size: Callable[[int], Q
     return Foreseen([of_size(min(MOST_VARIANTS, variants))], rounds, exact=False, usual_rounds=usual)
 
 
-class _OfPredictions(UnderPlan):
-    """About the predictions of all blocks, each about its mean and in its deviation."""
-
-    mean: np.ndarray
-    """float64 (w,): of the w predictions, block after block"""
-    scale: np.ndarray
-    """float64 (w,): 1 / deviation"""
-    residual: Residual
-
-    @property
-    def count(self) -> int:
-        return len(self.mean)
-
-    @property
-    def _blocks(self) -> tuple[str, ...]:
-        return tuple(name_of_block(block) for block in range(self.count // len(SHARES)))
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return self._blocks
-
-    @property
-    def people(self) -> int:
-        return self.residual.design.people
-
-    def values(self, cohort: Cohort) -> tuple[np.ndarray, np.ndarray]:
-        """The predictions, float64 (n, w), and the phenotype's residual, (n,)."""
-        columns, y = self.residual.in_cohort(cohort)
-        w = np.concatenate([derived(cohort, name) for name in self._blocks], axis=1)
-        return np.asarray((w - self.mean) * self.scale * columns[:, :1]), y
-
-    @classmethod
-    def none(cls, plan: Plan) -> Residual:
-        return Residual(SumColumns.none(plan), np.zeros(0), 1.0)
-
-
-@dataclass(frozen=True, eq=False)
-class SumPredictions(_OfPredictions, name="loco/stack", title="Sum the predictions", ring_bits=64):
-    """Sums of products of the predictions of all blocks, and of these with the phenotype."""
-
-    sends: ClassVar[tuple[Real, ...]] = (
-        Real(
-            "products",
-            ("pairs",),
-            "bound",
-            "per pair of predictions: sum of their product",
-            "how the predictions of the blocks go together in the pool",
-        ),
-        Real(
-            "with_phenotype",
-            ("count",),
-            "bound",
-            "per prediction: sum of it times the phenotype",
-            "how well each block predicts the phenotype in the pool",
-        ),
-    )
-    each: ClassVar[dict[str, str]] = {"pairs": "pair of predictions", "count": "prediction"}
-
-    mean: np.ndarray
-    scale: np.ndarray
-    residual: Residual
-
-    @classmethod
-    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        chunks = foreseen_autosomal(plan, sizes)
-        if chunks is None:
-            return None
-        blocks = min(MOST_BLOCKS, sum(chunk.variants for chunk in chunks))
-        most = np.zeros(blocks * len(SHARES))
-        return Foreseen([cls(plan, most, most, cls.none(plan))], exact=False)
-
-    @property
-    def pairs(self) -> int:
-        return self.count * (self.count + 1) // 2
-
-    @property
-    def bound(self) -> int:
-        return 2 * self.people
-
-    def local(self, cohort: Cohort) -> Arrays:
-        w, y = self.values(cohort)
-        return {"products": (w.T @ w)[pairs(self.count)], "with_phenotype": w.T @ y}
-
-
-class _OfStack(_OfPredictions):
-    """About the ridge regression on the predictions of all blocks."""
-
-    products: np.ndarray
-    """float64 (pairs,): upper triangle of W'W"""
-    with_y: np.ndarray
-    """float64 (w,): W'y"""
-
-
-@dataclass(frozen=True, eq=False)
-class SumErrors(_OfStack, name="loco/errors", title="Test the predictions", ring_bits=64):
-    """Sums of squared errors of whoever is left out, for some penalties."""
-
-    sends: ClassVar[tuple[Real, ...]] = (
-        Real(
-            "squares",
-            ("penalties",),
-            "bound",
-            "per penalty: sum of the squared errors of predictions",
-            "how well the pool predicts people that were left out",
-        ),
-    )
-    each: ClassVar[dict[str, str]] = {"penalties": "trial"}
-
-    mean: np.ndarray
-    scale: np.ndarray
-    residual: Residual
-    products: np.ndarray
-    with_y: np.ndarray
-    shifts: np.ndarray
-    """float64 (penalties,)"""
-
-    @classmethod
-    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        none, shifts = np.zeros(0), np.ones(len(STACKED_SHARES))
-        return Foreseen([cls(plan, none, none, cls.none(plan), none, none, shifts)])
-
-    @property
-    def penalties(self) -> int:
-        return len(self.shifts)
-
-    @property
-    def bound(self) -> int:
-        return _MOST_OF_ONE * self.people
-
-    def local(self, cohort: Cohort) -> Arrays:
-        error = Ridge(self.products, self.with_y, self.shifts).errors(*self.values(cohort))
-        return {"squares": np.einsum("np,np->p", error, error)}
-
-
-@dataclass(frozen=True, eq=False)
-class KeepPredictions(_OfStack, name="loco/keep", title="Keep the people's predictions", ring_bits=64):
-    """Have each cohort keep its people's predictions: covariates of what is asked after this."""
-
-    sends: ClassVar[tuple[Real, ...]] = (
-        Real(
-            "sums",
-            ("count_of_kept", 2),
-            "bound",
-            "per chromosome: sums of the predictions without it, and of their squares",
-            "how far the predictions vary in the pool",
-        ),
-    )
-    each: ClassVar[dict[str, str]] = {"count_of_kept": "chromosome"}
-
-    mean: np.ndarray
-    scale: np.ndarray
-    residual: Residual
-    products: np.ndarray
-    with_y: np.ndarray
-    shift: float
-    chromosomes: np.ndarray
-    """uint8 (blocks,): the autosome of each block"""
-
-    @classmethod
-    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        none = np.zeros(0)
-        about = plan, none, none, cls.none(plan), none, none, 1.0
-        return Foreseen([cls(*about, np.zeros(0, np.uint8))])
-
-    @property
-    def count_of_kept(self) -> int:
-        """Number of the autosomes, and one for predictions from all of them."""
-        return 1 + self.plan.autosomes
-
-    @property
-    def bound(self) -> int:
-        return _MOST_OF_ONE * self.people
-
-    @property
-    def derived_as(self) -> str:
-        return PREDICTIONS
-
-    def derives(self, cohort: Cohort) -> np.ndarray:
-        w, y = self.values(cohort)
-        inverse = np.linalg.inv(square(self.products, self.count) + self.shift * np.eye(self.count))
-        weights = inverse @ self.with_y
-        of_each = w @ inverse
-        # Without a person the weights are these less so much of that person's.
-        error = (y - w @ weights) / (1 - np.einsum("nw,nw->n", of_each, w))
-        parts = w * (weights - of_each * error[:, None])
-        of_blocks = parts.reshape(len(w), len(self.chromosomes), -1).sum(axis=2)
-        whole = of_blocks.sum(axis=1)
-        found = np.repeat(whole[:, None], self.count_of_kept, axis=1)
-        for chromosome in np.unique(self.chromosomes).tolist():
-            found[:, chromosome] -= of_blocks[:, self.chromosomes == chromosome].sum(axis=1)
-        return found
-
-    def local(self, cohort: Cohort) -> Arrays:
-        return {"sums": _sums_of(derived(cohort, PREDICTIONS))}
-
-
 ASKS: tuple[type[Question], ...] = (
     CountPeople,
     SumColumns,
@@ -550,8 +358,5 @@ ASKS: tuple[type[Question], ...] = (
     CountFarOut,
     SumBlock,
     PredictByBlock,
-    SumPredictions,
-    SumErrors,
-    KeepPredictions,
 )
-"""Questions of a whole-genome regression once its columns are standardised, in this order."""
+"""Questions until all blocks have predicted, once columns are standardised, in this order."""
