@@ -196,7 +196,9 @@ def _genotypes(
     begins = is_pgen(path, report) if is_pfile else has_header(path, report)
     if not begins or fam is None or variants is None:
         return None
+    if options.is_copy:  # which has a row for each variant
+        return open_pgen(path, fam.rows, variants.rows + len(variants.split), report)
     if is_pfile:
-        return open_pgen(path, fam.rows, variants.rows, report)
+        return open_pgen(path, fam.rows, variants.rows, report, variants.split)
     bed = BedFile(path, fam.rows, variants.rows)
     return bed if has_size(bed, report) else None

@@ -122,6 +122,11 @@ class DataOptions:
         return next((each for each in COPIED if getattr(self, each.option) is not None), None)
 
     @property
+    def is_copy(self) -> bool:
+        """Tell whether a copy is read, which has a row of genotypes for each alternate allele."""
+        return self.quality is not None
+
+    @property
     def fileset(self) -> Fileset:
         return OF_BFILE if self.pfile is None else OF_PFILE
 

@@ -3,7 +3,9 @@
 The first allele is REF. A dosage is the file's whole number of 1/255 (8 bits) or 1/65535 (16 bits) of a copy,
 rounded to 1/16384 as plink2 rounds it (tried with v2.00a3.5, all pairs of 8 bits): what is just above a half
 goes down. Phase is passed over; someone who has one allele has it twice. In BGEN 1.1 the three probabilities
-need not add up to 1: then a dosage is over their sum, and a half goes to the even number.
+need not add up to 1: then a dosage is over their sum, and a half goes to the even number. Each of several
+alternate alleles, which plink2 does not read, has the dosage that it would have alone
+(`unpooled_client.data.plink.split`).
 """
 
 from __future__ import annotations
@@ -12,10 +14,11 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unpooled.errors import DataProblem
 from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled_client.data.imputed.pieces import Piece, Progress, Row, at_once, line_of, pieces_of, readable
 from unpooled_client.data.plink.imputation import in_units, r2_of
@@ -30,7 +33,10 @@ _UNITS = (255, 65535)
 """Largest stored value of a probability at 8 and at 16 bits; the package returns value / largest in single
 precision.
 """
-_NEAR = 2**-22  # above the error of single precision, far below the distance of two numbers of 16 bits
+_NEAR, _APART = 2**-23, 2**-18
+"""Error of single precision for each allele, since the last probability is 1 minus the others; and what is
+still far below the distance of two numbers of 16 bits.
+"""
 
 _READS = "BGEN 1.1, 1.2 or 1.3", "Copy it again"
 """Formats that are read here, and what to do with a file that cannot be."""
@@ -50,15 +56,28 @@ class BgenFile:
     is_phased: bool
     """The first variant is."""
     layout: int
-    counted_by: ClassVar[str] = "header"
 
     @property
     def lacks_quality(self) -> str:
         return "" if self.is_phased else "its probabilities are not phased"
 
-    def variants(self, progress: Progress) -> int:
-        """Return the number of variants in the header; a file with any other number is damaged."""
-        return self.count
+    def rows(self, progress: Progress) -> int:
+        """Count the alternate alleles. DataProblem if the header says another number of variants."""
+        if self.layout == _FIRST_LAYOUT:
+            return self.count
+        count = rows = 0
+        with readable(self.path, *_READS):
+            for count, variant in enumerate(_opened(self.path), 1):
+                rows += max(1, len(variant.alleles) - 1)
+                if count % 100_000 == 0:
+                    progress(count, 0)
+        if count != self.count:
+            raise DataProblem(
+                f"the file has {'more' if count > self.count else 'fewer'} variants than its header says",
+                file=self.path,
+                remedy=f"It says {self.count:,}. Copy the file again.",
+            )
+        return rows
 
     def pieces(self, notes: Counter[str]) -> Iterator[Piece]:
         """All variants in their order; `notes` counts what was odd."""
@@ -70,33 +89,45 @@ class BgenFile:
         ref, *alt = variant.alleles
         name = variant.rsid or variant.varid
         line = line_of(self.path, variant.chrom, variant.pos, name, ref, alt)
-        if len(alt) != 1:
-            return line, np.full(self.samples, NO_DOSAGE, np.uint16), np.nan
+        unknown = np.full(max(1, len(alt)), np.nan)
+        if not alt:
+            return line, np.full((1, self.samples), NO_DOSAGE, np.uint16), unknown
         if self.layout == _FIRST_LAYOUT:
-            return line, _of_first_layout(variant.probabilities), np.nan
-        return line, *self._dosages(variant, notes)
-
-    def _dosages(self, variant: BgenVar, notes: Counter[str]) -> tuple[np.ndarray, float]:
-        """Dosages of ALT, uint16 (n,), and the quality of imputation."""
-        probabilities = variant.probabilities.astype(np.float64)
-        ploidy = variant.ploidy
-        single = ploidy == 1
-        units, top = _in_units(probabilities)
-        quality = np.nan
-        if variant.is_phased:
-            of_first = units[:, 1]
-            second = units[:, 3] if units.shape[1] > 3 else np.zeros_like(of_first)
-            copies = np.where(single, 2 * of_first, of_first + second)
-            one, other = in_units(of_first / top, np.where(single, of_first, second) / top)
-            quality = float(r2_of(one, np.where(single, np.nan, other)))
-        else:
-            third = units[:, 2] if units.shape[1] > 2 else np.zeros(len(units))
-            copies = np.where(single, 2 * units[:, 1], units[:, 1] + 2 * third)
+            return line, _of_first_layout(variant.probabilities)[None], unknown
+        probabilities, ploidy = variant.probabilities.astype(np.float64), variant.ploidy
+        units, top = _in_units(probabilities, len(alt) + 1)
+        copies_of = _of_haplotypes if variant.is_phased else _of_genotypes
+        each = [copies_of(units, top, ploidy == 1, allele, len(alt) + 1) for allele in range(1, 1 + len(alt))]
+        copies = np.array([one for one, _ in each])
         is_odd = (ploidy < 1) | (ploidy > 2)
         missing = np.isnan(copies) | is_odd
-        notes[PLOIDY] += int(np.count_nonzero(is_odd & ~np.isnan(copies)))
+        notes[PLOIDY] += int(np.count_nonzero(is_odd & ~np.isnan(copies[0])))
         rounded = (np.where(missing, 0, copies) * COPY + (top // 2 - 1 if top > 1 else 0.5)) // top
-        return np.where(missing, NO_DOSAGE, rounded).astype(np.uint16), quality
+        dosages = np.where(missing, NO_DOSAGE, rounded).astype(np.uint16)
+        return line, dosages, np.array([quality for _, quality in each])
+
+
+def _of_haplotypes(
+    units: np.ndarray, top: int, single: np.ndarray, allele: int, alleles: int
+) -> tuple[np.ndarray, float]:
+    """Copies of an allele, in units, (n,), and its quality of imputation: by the alleles of haplotypes."""
+    first = units[:, allele]
+    second = units[:, alleles + allele] if units.shape[1] > alleles + allele else np.zeros_like(first)
+    one, other = in_units(first / top, np.where(single, first, second) / top)
+    quality = float(r2_of(one, np.where(single, np.nan, other)))
+    return np.where(single, 2 * first, first + second), quality
+
+
+def _of_genotypes(
+    units: np.ndarray, top: int, single: np.ndarray, allele: int, alleles: int
+) -> tuple[np.ndarray, float]:
+    """The same, by genotypes: 0/0, 0/1, 1/1, 0/2, 1/2, 2/2; of who has one allele, by alleles. No quality."""
+    genotypes = [(j, k) for k in range(alleles) for j in range(k + 1)]
+    copies = np.zeros(len(units))
+    for place, genotype in enumerate(genotypes[: units.shape[1]]):
+        if allele in genotype:
+            copies += genotype.count(allele) * units[:, place]
+    return np.where(single, 2 * units[:, allele], copies), np.nan
 
 
 def _of_first_layout(probabilities: np.ndarray) -> np.ndarray:
@@ -108,11 +139,11 @@ def _of_first_layout(probabilities: np.ndarray) -> np.ndarray:
     return np.where(known, dosages, NO_DOSAGE).astype(np.uint16)
 
 
-def _in_units(probabilities: np.ndarray) -> tuple[np.ndarray, int]:
+def _in_units(probabilities: np.ndarray, alleles: int) -> tuple[np.ndarray, int]:
     """The numbers that stand in the file, and how many make a whole: 1 where it has neither 8 nor 16 bits."""
     for top in _UNITS:
         units = np.rint(probabilities * top)
-        if np.nanmax(np.abs(units - probabilities * top), initial=0) < top * _NEAR:
+        if np.nanmax(np.abs(units - probabilities * top), initial=0) < top * min(_NEAR * alleles, _APART):
             return units, top
     return probabilities, 1
 

@@ -2,7 +2,8 @@
 
     FOLDER/NAME-DIGEST/       of the file's path
         DIGEST-DIGEST/        of its size and time, and of the options that it is read by
-            genotypes.pgen, genotypes.pvar, and genotypes.r2, the quality of imputation
+            genotypes.pgen, genotypes.pvar, and genotypes.r2, the quality of imputation; a line of the .pvar
+                          has a row in the other two for each alternate allele
             made.json         their sizes, and what was odd in the file
             DIGEST.psam       the people, called after its content
 
@@ -42,7 +43,7 @@ from unpooled_client.data.imputed.pieces import Dosed, Progress, Reading
 from unpooled_client.data.imputed.vcf import open_vcf
 from unpooled_client.data.options import DataOptions
 
-_FORMAT = 2
+_FORMAT = 3
 """Format version of the copies; raised whenever copies would be made differently."""
 NAME, MADE, QUALITY = "genotypes", "made.json", "r2"
 COPYING = "Copying the genotypes"
@@ -232,11 +233,11 @@ def _write(file: Dosed, prefix: Path, progress: Progress) -> dict[str, int]:
     from pgenlib import PgenWriter
 
     notes: Counter[str] = Counter()
-    done, variants = 0, file.variants(progress)
-    if not variants:
+    done, rows = 0, file.rows(progress)
+    if not rows:
         raise DataProblem("the file has no variants", file=file.path)
     writer = PgenWriter(
-        os.fsencode(f"{prefix}.pgen"), file.samples, variants, nonref_flags=False, dosage_present=True
+        os.fsencode(f"{prefix}.pgen"), file.samples, rows, nonref_flags=False, dosage_present=True
     )
     with (
         Path(f"{prefix}.pvar").open("w", encoding="utf-8", newline="\n") as pvar,
@@ -244,20 +245,20 @@ def _write(file: Dosed, prefix: Path, progress: Progress) -> dict[str, int]:
     ):
         pvar.write("#CHROM\tPOS\tID\tREF\tALT\n")
         for piece in file.pieces(notes):
-            done += len(piece.lines)
+            done += len(piece.dosages)
             # Stopped at once: Pgenlib would write beyond the room that it was told.
-            if done > variants:
+            if done > rows:
                 break
             pvar.writelines(f"{line}\n" for line in piece.lines)
             with _writable(prefix):
                 writer.append_dosages_batch(_copies(piece.dosages))
             quality.write(piece.quality.astype("<f4").tobytes())
-            progress(done, variants)
-    if done != variants:
+            progress(done, rows)
+    if done != rows:
         raise DataProblem(
-            f"the file has {'more' if done > variants else 'fewer'} variants than its {file.counted_by} says",
+            f"the file has {'more' if done > rows else 'fewer'} variants than were counted in it before",
             file=file.path,
-            remedy=f"It says {variants:,}. Copy file and index again; an old index can be deleted.",
+            remedy=f"They were {rows:,}. Is another program still writing it? Start again when it is done.",
         )
     with _writable(prefix):
         writer.close()

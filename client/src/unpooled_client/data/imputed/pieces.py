@@ -14,6 +14,7 @@ import numpy as np
 
 from unpooled.errors import DataProblem
 from unpooled_client.data.findings.report import shown
+from unpooled_client.data.plink.split import misspelt
 
 BYTES = 1 << 23  # of dosages at once
 
@@ -30,11 +31,9 @@ class Piece:
     lines: list[str]
     """Chromosome, position, ID, REF and ALT, with tabs between; several alternate alleles with commas."""
     dosages: np.ndarray
-    """uint16 (k, n): of ALT, as `unpooled.asking.cohort.Dosages` says. NO_DOSAGE for all if there are
-    several.
-    """
+    """uint16 (r, n): of each line's alternate alleles, as `unpooled.asking.cohort.Dosages` says."""
     quality: np.ndarray
-    """float32 (k,): of imputation (`unpooled_client.data.plink.imputation`); NaN where there is none."""
+    """float32 (r,): of imputation (`unpooled_client.data.plink.imputation`); NaN where there is none."""
 
 
 class Dosed(Protocol):
@@ -49,14 +48,12 @@ class Dosed(Protocol):
     @property
     def samples(self) -> int: ...
     @property
-    def counted_by(self) -> str:
-        """Source of the number of variants: for example an index."""
-
-    @property
     def lacks_quality(self) -> str:
         """Why no variant has a quality, in words; empty if they have."""
 
-    def variants(self, progress: Progress) -> int: ...
+    def rows(self, progress: Progress) -> int:
+        """Count the rows of dosages that `pieces` has: of each variant one for each alternate allele."""
+
     def pieces(self, notes: Counter[str]) -> Iterator[Piece]:
         """All variants in their order; `notes` counts what is odd. DataProblem if the file is damaged."""
 
@@ -91,8 +88,8 @@ def at_once(people: int) -> int:
     return max(1, min(4096, BYTES // (2 * people)))
 
 
-Row = tuple[str, np.ndarray, float]
-"""The line, the dosages and the quality of one variant."""
+Row = tuple[str, np.ndarray, np.ndarray]
+"""The line of one variant, and its alternate alleles' dosages, (alleles, n), and quality, (alleles,)."""
 
 
 def pieces_of(rows: Iterable[Row], size: int) -> Iterator[Piece]:
@@ -100,7 +97,7 @@ def pieces_of(rows: Iterable[Row], size: int) -> Iterator[Piece]:
     waiting = iter(rows)
     while some := list(islice(waiting, size)):
         lines, dosages, quality = zip(*some, strict=True)
-        yield Piece(list(lines), np.stack(dosages), np.array(quality, np.float32))
+        yield Piece(list(lines), np.concatenate(dosages), np.concatenate(quality, dtype=np.float32))
 
 
 def line_of(file: Path, chromosome: str, position: int, name: str, ref: str, alt: Sequence[str]) -> str:
@@ -111,5 +108,11 @@ def line_of(file: Path, chromosome: str, position: int, name: str, ref: str, alt
             f"a chromosome or an allele has blanks: {shown(' '.join(words))}",
             file=file,
             remedy="The file is damaged, or whatever wrote it is. Write it again.",
+        )
+    if len(alt) > 1 and (wrong := misspelt(words[-1].encode())):
+        raise DataProblem(
+            f"{wrong}, at {chromosome}:{position}: {shown(words[-1])}",
+            file=file,
+            remedy="The file is damaged, or whatever wrote it is. Write it again, or leave the variant out.",
         )
     return "\t".join(word or "." for word in words)

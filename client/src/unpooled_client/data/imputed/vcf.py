@@ -7,6 +7,9 @@
 
 Tried with v2.00a3.5. Phase is passed over, and a haploid call counts twice. Where plink2 stops, the person
 has no dosage for that variant: half calls such as 0/., and numbers that are no dosage.
+
+Of a line with several alternate alleles each has its own dosages (`unpooled_client.data.plink.split`), by DS,
+GP or GT: no standard says in which order HDS would have them. plink2 reads calls alone of such a line.
 """
 
 from __future__ import annotations
@@ -15,10 +18,9 @@ import gzip
 import re
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,7 +29,7 @@ from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.panel.chromosomes import chromosome_code
 from unpooled.panel.filesets import DOSAGE_FIELDS
 from unpooled_client.data.imputed.pieces import Piece, Progress, Row, at_once, line_of, pieces_of, readable
-from unpooled_client.data.imputed.vcf_lines import count_variants
+from unpooled_client.data.imputed.vcf_lines import count_rows
 from unpooled_client.data.plink.imputation import in_units, r2_of
 
 if TYPE_CHECKING:
@@ -40,11 +42,12 @@ _QUALITIES = ("R2", "DR2")
 _DIGITS = 6
 """htslib keeps a number of a text in single precision, which has so many decimals of a dosage right."""
 _XY = 3  # the code of XY, and with it of what all people have twice, above the autosomes
+_ABOVE = 0.01
+"""Dosages of several alleles may add up to so much more than two copies, for each is rounded."""
 _GZIP = b"\x1f\x8b"
 _LAST_BLOCK = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 """Empty block with which htslib ends a compressed file."""
 _WHOLE_CALL = re.compile(rb"\t[.0-9]+[/|][.0-9]+\r?\Z")
-_INDEXES = (".tbi", ".csi")
 THREADS = 2  # that unpack
 
 _READS = "VCF or BCF", "Copy it again and look at it with `bcftools view`"
@@ -66,28 +69,25 @@ class VcfFile:
     is_text: bool
     info: str | None
     """Name of the imputation quality in INFO; None without one."""
-    counted_by: ClassVar[str] = "index"
 
     @property
     def samples(self) -> int:
         return len(self.people)
 
-    def variants(self, progress: Progress) -> int:
-        """Count them by looking at the lines; a BCF's index says how many there are, or they are read."""
+    def rows(self, progress: Progress) -> int:
+        """Count the alternate alleles by looking at the lines; a BCF is read for that."""
         from cyvcf2 import VCF
 
         with readable(self.path, *_READS):
             if self.is_text:
                 is_packed = _begins_with(self.path, _GZIP)
-                return count_variants(self.path, len(self.people), progress, is_packed=is_packed)
-            if any(Path(f"{self.path}{ending}").exists() for ending in _INDEXES):
-                with suppress(ValueError):  # an index that cannot be read
-                    return int(VCF(str(self.path)).num_records)
-            count = 0
-            for count, _ in enumerate(VCF(str(self.path), samples=[], threads=THREADS), 1):
+                return count_rows(self.path, len(self.people), progress, is_packed=is_packed)
+            rows = 0
+            for count, record in enumerate(VCF(str(self.path), samples=[], threads=THREADS), 1):
+                rows += max(1, len(record.ALT))
                 if count % 10_000 == 0:
                     progress(count, 0)
-            return count
+            return rows
 
     def pieces(self, notes: Counter[str]) -> Iterator[Piece]:
         """All variants in their order; `notes` counts what was odd."""
@@ -104,16 +104,17 @@ class VcfFile:
 
     def _row(self, record: Variant, notes: Counter[str]) -> Row:
         line = line_of(self.path, record.CHROM, record.POS, record.ID or "", record.REF, record.ALT)
-        if len(record.ALT) > 1:
-            return line, np.full(len(self.people), NO_DOSAGE, np.uint16), np.nan
         dosages = self._dosages(record, notes)
         return line, dosages, self._quality(record, dosages)
 
-    def _quality(self, record: Variant, dosages: np.ndarray) -> float:
-        if self.field == "HDS" and "HDS" in record.FORMAT:
-            return float(r2_of(*self._haplotypes(record, dosages)))
+    def _quality(self, record: Variant, dosages: np.ndarray) -> np.ndarray:
+        """The quality of each alternate allele, float64 (alleles,)."""
+        if self.field == "HDS" and "HDS" in record.FORMAT and len(dosages) == 1:
+            return np.array([r2_of(*self._haplotypes(record, dosages[0]))])
         found = None if self.info is None else record.INFO.get(self.info)
-        return float(found) if isinstance(found, int | float) else np.nan
+        each = found if isinstance(found, tuple) else (found,) * len(dosages)
+        known = [float(value) if isinstance(value, int | float) else np.nan for value in each]
+        return np.array(known if len(known) == len(dosages) else [np.nan] * len(dosages))
 
     def _haplotypes(self, record: Variant, dosages: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The dosages of both haplotypes, float64 (n,): by HDS, else by a call with phase, else halves."""
@@ -133,18 +134,19 @@ class VcfFile:
         return np.where(np.isnan(half), np.nan, one), np.where(np.isnan(half), np.nan, other)
 
     def _dosages(self, record: Variant, notes: Counter[str]) -> np.ndarray:
-        """Dosages of ALT, uint16 (n,)."""
-        calls, is_haploid, is_half = _calls(record, len(self.people))
-        found = np.full(len(self.people), np.nan)
+        """Dosages of each alternate allele, uint16 (alleles, n); of ALT "." as of one."""
+        alleles = max(1, len(record.ALT))
+        calls, is_haploid, is_half = _calls(record, len(self.people), alleles)
+        found = np.full(calls.shape, np.nan)
         is_bad = np.zeros(len(self.people), bool)
         for field in _THEN[self.field]:
-            open_ = np.isnan(found) & ~is_bad
+            open_ = np.isnan(found[0]) & ~is_bad
             if not open_.any():
                 break
             copies, bad = calls, np.zeros_like(is_bad)
             if field != "GT":
                 values = record.format(field) if field in record.FORMAT else None
-                if values is None:
+                if values is None or (field == "HDS" and alleles > 1):
                     continue
                 if field == "DS" and is_haploid is None and self._may_be_haploid(record):
                     raise DataProblem(
@@ -154,7 +156,7 @@ class VcfFile:
                     )
                 exact = values.astype(np.float64)
                 exact = np.round(exact, _DIGITS) if self.is_text else exact
-                copies, bad = _READ[field](exact, is_haploid)
+                copies, bad = _READ[field](exact, is_haploid, alleles)
             # Only where no field before had a value: the order of fields decides.
             found = np.where(open_, copies, found)
             is_bad |= open_ & bad
@@ -169,48 +171,72 @@ class VcfFile:
         return code is not None and code > self.autosomes and code != self.autosomes + _XY
 
 
-def _calls(record: Variant, people: int) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
-    """Copies of ALT by GT, float64 (n,); who has one allele, None without GT; and whose call is odd."""
-    none = np.full(people, np.nan)
+def _calls(record: Variant, people: int, alleles: int) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
+    """Copies of each alternate allele by GT, float64 (alleles, n); who has one allele, None without GT; and
+    whose call is odd.
+    """
+    none = np.full((alleles, people), np.nan)
     if "GT" not in record.FORMAT:
         return none, None, np.zeros(people, bool)
-    alleles = record.genotype.array()[:, :-1]  # -1 is missing, -2 is no further allele; the last is the phase
-    first = alleles[:, 0]
-    if alleles.shape[1] == 1:
-        is_odd = first > 1
-        return np.where((first < 0) | is_odd, none, 2.0 * first), np.ones(people, bool), is_odd
-    second = alleles[:, 1]
+    called = record.genotype.array()[:, :-1]  # -1 is missing, -2 is no further allele; the last is the phase
+    number = np.arange(1, 1 + alleles)[:, None]
+    first = called[:, 0]
+    if called.shape[1] == 1:
+        is_odd = first > alleles
+        return np.where((first < 0) | is_odd, none, 2.0 * (first == number)), np.ones(people, bool), is_odd
+    second = called[:, 1]
     is_haploid = second == -2
-    is_half = ~is_haploid & ((first < 0) != (second < 0)) | (alleles[:, 2:] != -2).any(axis=1)
-    is_half |= (alleles[:, :2] > 1).any(axis=1)  # there is one alternate allele
-    copies = np.where(is_haploid, 2.0 * first, first + second)
+    is_half = ~is_haploid & ((first < 0) != (second < 0)) | (called[:, 2:] != -2).any(axis=1)
+    is_half |= (called[:, :2] > alleles).any(axis=1)
+    copies = (first == number) + np.where(is_haploid, first == number, second == number).astype(float)
     return np.where((first < 0) | is_half, none, copies), is_haploid, is_half
 
 
-def _of_ds(values: np.ndarray, is_haploid: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    copies = values[:, 0] if is_haploid is None else values[:, 0] * np.where(is_haploid, 2, 1)
-    return copies, (copies < 0) | (copies > 2)
+def _of_ds(values: np.ndarray, is_haploid: np.ndarray | None, alleles: int) -> tuple[np.ndarray, np.ndarray]:
+    copies = _columns(values, alleles) * (1 if is_haploid is None else np.where(is_haploid, 2, 1))
+    bad = np.asarray((copies < 0).any(axis=0) | (copies > 2).any(axis=0))
+    if alleles > 1:
+        known = ~np.isnan(values)
+        bad |= known.any(axis=1) & (np.isnan(copies).any(axis=0) | known[:, alleles:].any(axis=1))
+        bad |= copies.sum(axis=0) > 2 + _ABOVE
+    return copies, bad
 
 
-def _of_hds(values: np.ndarray, is_haploid: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    first = values[:, 0]
-    second = values[:, 1] if values.shape[1] > 1 else np.full_like(first, np.nan)
+def _of_hds(values: np.ndarray, is_haploid: np.ndarray | None, alleles: int) -> tuple[np.ndarray, np.ndarray]:
+    first, second = _columns(values, 2)
     bad = (values < 0).any(axis=1) | (values > 1).any(axis=1) | (values.shape[1] > 2)
-    return np.where(np.isnan(second), 2 * first, first + second), bad
+    return np.where(np.isnan(second), 2 * first, first + second)[None], bad
 
 
-def _of_gp(values: np.ndarray, is_haploid: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+def _of_gp(values: np.ndarray, is_haploid: np.ndarray | None, alleles: int) -> tuple[np.ndarray, np.ndarray]:
     """Return dosages from GP, and mark the bad ones; probabilities that are all zero give no dosage, whatever
     GT says.
+
+    Genotypes stand in VCF's order: 0/0, 0/1, 1/1, 0/2, 1/2, 2/2; of who has one allele, the alleles do.
     """
-    width = values.shape[1]
-    none, second, third = (values[:, k] if k < width else np.full(len(values), np.nan) for k in range(3))
-    is_single = np.isnan(third) & ~np.isnan(second)
-    total = none + second + np.where(is_single, 0, third)
-    copies = np.where(is_single, 2 * second, second + 2 * third) / np.where(total > 0, total, np.nan)
+    genotypes = [(j, k) for k in range(alleles + 1) for j in range(k + 1)]
+    chances = _columns(values, len(genotypes))
+    is_single = np.isnan(chances[alleles + 1]) & ~np.isnan(chances[alleles])
+    total, copies = chances[0], np.zeros((alleles, len(values)))
+    for place, genotype in enumerate(genotypes[1:], 1):
+        total = total + np.where(is_single & (place > alleles), 0, chances[place])
+        for allele in genotype:
+            if allele:
+                copies[allele - 1] += chances[place]
+    copies = np.where(is_single, 2 * chances[1 : alleles + 1], copies) / np.where(total > 0, total, np.nan)
     bad = (values < 0).any(axis=1) | (total == 0)
     bad |= is_single & (~is_haploid if is_haploid is not None else True)
+    if alleles > 1:
+        known = ~np.isnan(values)
+        bad |= known.any(axis=1) & (np.isnan(total) | known[:, len(genotypes) :].any(axis=1))
     return copies, bad
+
+
+def _columns(values: np.ndarray, number: int) -> np.ndarray:
+    """The first columns of (n, k) as rows, (number, n); NaN where there are fewer."""
+    out = np.full((number, len(values)), np.nan)
+    out[: values.shape[1]] = values.T[:number]
+    return out
 
 
 _READ = {"DS": _of_ds, "HDS": _of_hds, "GP": _of_gp}

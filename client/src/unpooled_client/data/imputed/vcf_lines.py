@@ -11,29 +11,31 @@ from numpy.typing import NDArray
 
 from unpooled.errors import DataProblem
 from unpooled.kernels.compiled import compiled
+from unpooled_client.data.findings.report import shown
 from unpooled_client.data.imputed.pieces import Progress
+from unpooled_client.data.plink.split import misspelt
 
 _AT_ONCE = 1 << 24  # bytes
 _FIXED = 9  # columns before the people
-_POSITION = 1  # the column, from 0
-_NEWLINE, _TAB, _HASH, _COLON, _RETURN = b"\n\t#:\r"
+_POSITION, _ALTERNATES = 1, 4  # columns, from 0
+_NEWLINE, _TAB, _HASH, _COLON, _COMMA, _RETURN = b"\n\t#:,\r"
 _OF_CALLS = (ord("."), ord("/"), ord("|"))
 
 
-def count_variants(path: Path, people: int, progress: Progress, *, is_packed: bool) -> int:
-    """Count the variants; DataProblem, with its line, if one lacks a cell for one of the `people`.
+def count_rows(path: Path, people: int, progress: Progress, *, is_packed: bool) -> int:
+    """Count the alternate alleles; DataProblem, with its line, if one lacks a cell for one of the `people`.
 
     The last line may lack its line end.
     """
-    variants, line, rest = 0, 1, b""
+    rows, line, rest = 0, 1, b""
     with gzip.GzipFile(path) if is_packed else path.open("rb") as file:
         while data := file.read(_AT_ONCE):
             # A line at the end of a piece is looked at with the next one.
             whole, newline, rest = (rest + data).rpartition(b"\n")
-            variants += _count(path, np.frombuffer(whole + newline, np.uint8), line, people)
+            rows += _count(path, np.frombuffer(whole + newline, np.uint8), line, people)
             line += whole.count(b"\n") + len(newline)
-            progress(variants, 0)
-    return variants + (_count(path, np.frombuffer(rest + b"\n", np.uint8), line, people) if rest else 0)
+            progress(rows, 0)
+    return rows + (_count(path, np.frombuffer(rest + b"\n", np.uint8), line, people) if rest else 0)
 
 
 def _count(path: Path, text: NDArray[np.uint8], first_line: int, people: int) -> int:
@@ -72,7 +74,8 @@ def _count(path: Path, text: NDArray[np.uint8], first_line: int, people: int) ->
             "may have been cut off, or edited.",
         )
     records = np.flatnonzero(is_record)
-    k, column = _first_odd(text, starts[records], ends[records])
+    alternates = np.ones(len(records), np.int64)
+    k, column = _first_odd(text, starts[records], ends[records], alternates)
     if k >= 0:
         raise DataProblem(
             "a position is no whole number"
@@ -83,12 +86,26 @@ def _count(path: Path, text: NDArray[np.uint8], first_line: int, people: int) ->
             column=int(column) + 1,
             remedy="Copy the file again: it may be damaged.",
         )
-    return len(records)
+    for k in np.flatnonzero(alternates > 1).tolist():
+        before = np.searchsorted(tabs, starts[records[k]]) + _ALTERNATES
+        word = text[tabs[before - 1] + 1 : tabs[before]].tobytes()
+        if wrong := misspelt(word):
+            raise DataProblem(
+                f"{wrong}: {shown(word)}",
+                file=path,
+                line=first_line + int(records[k]),
+                column=_ALTERNATES + 1,
+                remedy="Write the file again, or leave the variant out.",
+            )
+    return int(alternates.sum())
 
 
 @compiled
-def _first_odd(text: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> Any:
-    """The first line with a position or a GT that htslib cannot read, and its column, from 0; else -1."""
+def _first_odd(text: Any, starts: Any, ends: Any, alternates: Any) -> Any:
+    """The first line with a position or a GT that htslib cannot read, and its column, from 0; else -1.
+
+    To each line's `alternates`, int64 (k,), the commas between them are added.
+    """
     for k in range(len(starts)):
         column, at, has_calls = 0, 0, False  # at: which byte of its cell this is; beyond 9, some later field
         for i in range(starts[k], ends[k]):
@@ -99,6 +116,8 @@ def _first_odd(text: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray
             is_digit = ord("0") <= byte <= ord("9")
             if column == _POSITION and not is_digit:
                 return k, column
+            if column == _ALTERNATES and byte == _COMMA:
+                alternates[k] += 1
             if column == _FIXED - 1 and at == 0:
                 has_calls = byte == ord("G") and text[i + 1] == ord("T") and text[i + 2] in (_TAB, _COLON)
             if column >= _FIXED and has_calls and at >= 0:

@@ -6,8 +6,9 @@ comments; a variant with a negative position is skipped but has its row in the .
 2147483646; PLINK stops at a comma in an allele.
 
 A .pvar as plink2 reads it (tried with v2.00a3.7): the line that begins with `#CHROM` names the columns, which
-stand in any order, and ALT is A1; without it, it is a .bim. A variant of several alternate alleles is passed
-over and has its row in the .pgen.
+stand in any order, and ALT is A1; without it, it is a .bim. A line of several alternate alleles is one
+variant for each of these where variants are called after their places; elsewhere it is passed over, since
+plink2 leaves what it splits without an ID.
 
 Where PLINK stops at a chromosome that it does not know (without --allow-extra-chr), its variants are skipped.
 Bases in lower case, which PLINK takes for other alleles, are read as capitals.
@@ -37,10 +38,21 @@ from unpooled_client.data.findings.report import EXAMPLES, Code, Report, Severit
 from unpooled_client.data.plink.ids_and_alleles import IdsAndAlleles
 from unpooled_client.data.plink.layout import Layout, called, header_of, kind_of
 from unpooled_client.data.plink.oddities import Listed, look_at
+from unpooled_client.data.plink.split import WHOLE, Split, copies_of, misspelt
 from unpooled_client.data.plink.variants import Listing, Variants
 
 BLOCK = 1 << 20
 LAST_POSITION = 2**31 - 2
+
+OTHERS_ARE_REFERENCE = (
+    "All other alleles count as the reference, as after `plink2 --make-pgen multiallelics=-`. A study uses "
+    "those variants that all cohorts have."
+)
+FOUND_BY_PLACE = (
+    "For the study, this cohort lacks it. Ask the coordinator for a plan that matches variants by place, "
+    "where it is one variant for each alternate allele; or all cohorts split and name such variants alike, "
+    "e.g. with `bcftools norm -m-`."
+)
 
 _NOT_SEEN = {b".": UNSEEN}
 """Codes of a .pvar for an unseen allele, in addition to those of a .bim."""
@@ -185,7 +197,7 @@ class _Reader:
     alleles: dict[bytes, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.blocks = _Blocks(self.room)
+        self.blocks, self.further = _Blocks(self.room), Spool(np.int32, self.room)
         self.what, self.is_pvar = called(self.path), kind_of(self.path) == ".pvar"
         self.errors = len(self.report.of(Severity.ERROR))
 
@@ -219,15 +231,16 @@ class _Reader:
         if layout.centimorgans is not None and layout.centimorgans < layout.columns and not position.any():
             _, words = tokenizer.distinct(tokens.text, *tokens.column(layout.centimorgans))
             self.has_centimorgans |= any(word.strip(b"0.") for word in words)
-        several = self._several(tokens, layout.a1) if self.is_pvar else np.zeros(len(tokens), bool)
-        a1, a2 = self._alleles(tokens, (layout.a1, layout.a2), several)
+        alternates = self._alternates(tokens, layout.a1) if self.is_pvar else np.ones(len(tokens), np.int64)
+        several = alternates > 1
+        line, which = copies_of(alternates) if self.by_place else (np.s_[:], None)
+        place = self._chromosomes(tokens, layout.chromosome)
         return _Block(
-            np.where(several, np.uint8(SEVERAL_ALLELES), self._chromosomes(tokens, layout.chromosome)),
-            position,
+            place[line] if self.by_place else np.where(several, np.uint8(SEVERAL_ALLELES), place),
+            position[line],
             None if self.by_place else tokenizer.strings(tokens.text, *tokens.column(layout.name)),
-            a1,
-            a2,
-            tokens.line.astype(np.uint32),
+            *self._alleles(tokens, (layout.a1, layout.a2), several, line, which),
+            tokens.line[line].astype(np.uint32),
         )
 
     def _read_header(self, data: bytes, first_line: int) -> None:
@@ -250,23 +263,34 @@ class _Reader:
                 remedy="Write it again with `plink2 --pfile OLD --make-pgen --out NEW`.",
             )
 
-    def _several(self, tokens: Tokens, column: int) -> np.ndarray:
-        """Mark the variants with more than one alternate allele, bool (rows,)."""
+    def _alternates(self, tokens: Tokens, column: int) -> np.ndarray:
+        """Count the alternate alleles of each line, int64 (rows,), and note the rows that have several."""
         code, words = tokenizer.distinct(tokens.text, *tokens.column(column))
-        several = np.array([b"," in word for word in words])[code]
-        if several.any():
+        alternates = np.array([1 + word.count(b",") for word in words])[code]
+        several = alternates > 1
+        if not several.any():
+            return alternates
+        self.further.append(np.repeat(self.rows - len(tokens) + np.arange(len(tokens)), alternates - 1))
+        for wrong in {misspelt(word) for word in words if b"," in word} - {""}:
+            bad = np.array([b"," in word and misspelt(word) == wrong for word in words])[code]
             self._tell(
-                Code.ALLELES_SEVERAL,
-                "a variant has several alternate alleles and is skipped",
+                Code.ALLELE,
+                wrong,
                 tokens,
                 column,
-                several,
-                self.report.warning,
-                expected="one alternate allele",
-                remedy="For the study, this cohort lacks it. All cohorts can split such variants "
-                "alike before, e.g. with `bcftools norm -m-`.",
+                bad,
+                self.report.error,
+                expected="different alleles with commas between",
+                remedy="PLINK does not read such a file. Write it again, or leave the variant out.",
             )
-        return several
+        tell, what, remedy = (
+            (self.report.note, "read as one variant for each of them", OTHERS_ARE_REFERENCE)
+            if self.by_place
+            else (self.report.warning, "skipped", FOUND_BY_PLACE)
+        )
+        message = f"a variant has several alternate alleles and is {what}"
+        self._tell(Code.ALLELES_SEVERAL, message, tokens, column, several, tell, remedy=remedy)
+        return alternates
 
     def _chromosomes(self, tokens: Tokens, column: int) -> np.ndarray:
         code, words = tokenizer.distinct(tokens.text, *tokens.column(column))
@@ -303,14 +327,22 @@ class _Reader:
         return np.where(bad, 0, values).clip(-1).astype(np.int32)
 
     def _alleles(
-        self, tokens: Tokens, columns: tuple[int, int], several: np.ndarray
+        self,
+        tokens: Tokens,
+        columns: tuple[int, int],
+        several: np.ndarray,
+        line: slice | np.ndarray,
+        which: np.ndarray | None,
     ) -> tuple[np.ndarray, np.ndarray]:
+        """Number the alleles of the variants on each `line`, which have its alternates `which`."""
         codes, small = [], np.zeros(len(tokens), bool)
         for column in columns:
             code, words = tokenizer.distinct(tokens.text, *tokens.column(column))
             if self.is_pvar:
                 words = [_NOT_SEEN.get(word, word) for word in words]
-            small |= np.array([capital(word) != word for word in words])[code]
+            is_split = which is not None and column == columns[0]
+            lists = [word.split(b",") if is_split else [word] for word in words]
+            small |= np.array([any(capital(word) != word for word in each) for each in lists])[code]
             comma = np.array([b"," in word for word in words])[code] & ~several
             if comma.any():
                 self._tell(
@@ -325,8 +357,13 @@ class _Reader:
                     "`bcftools norm -m-`, or leave them out.",
                 )
             # Numbered as they come, for all alleles are known only at the end; then sorted.
-            known = [self.alleles.setdefault(capital(word), len(self.alleles)) for word in words]
-            codes.append(np.array(known, np.uint32)[code])
+            flat = [capital(word) for each in lists for word in each]
+            known = [self.alleles.setdefault(word, len(self.alleles)) for word in flat]
+            at = code[line]
+            if is_split:
+                start = np.cumsum([0, *map(len, lists)])
+                at = start[at] + which
+            codes.append(np.array(known, np.uint32)[at])
         if small.any():
             message = "an allele is in lower case: read as capitals"
             self._tell(Code.ALLELE_CODES, message, tokens, columns[0], small, self.report.note)
@@ -370,6 +407,7 @@ class _Reader:
         rank[[self.alleles[allele] for allele in alleles]] = np.arange(len(alleles))
         like = self._like(tuple(alleles), rank.dtype)
         listing, others, start = Listing(like, self.room), Listing(like, self.room), 0
+        split = Split(self.further.column()) if len(self.further) else WHOLE
         for block in self.blocks:
             self._tell_negative(block)
             a1, a2 = rank[block.a1], rank[block.a2]
@@ -380,13 +418,14 @@ class _Reader:
             }
             panel = dataclasses.replace(like, ids=block.name, **place, **pair)
             row = np.arange(start, start + len(a1), dtype=np.int32)
+            row = row if self.by_place else split.first(row).astype(np.int32)
             some = Variants(panel, row, a1 <= a2, block.line, self.rows)
             is_unusable = np.isin(panel.chromosome, list(UNUSABLE))
             listing.append(some.part(~is_unusable))
             others.append(some.part(is_unusable))
             start += len(a1)
         unusable = others.variants(self.rows).in_order(self.room, self.at_once).panel
-        whole = listing.variants(self.rows, unusable=unusable)
+        whole = listing.variants(self.rows, unusable=unusable, split=split)
         if not len(whole) and self.report.ok:
             self.report.error(
                 Code.NO_VARIANT_LEFT,

@@ -6,7 +6,7 @@ import functools
 import re
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ from unpooled_client.data.findings.source import head_of, how_to_install
 from unpooled_client.data.plink.genotypes import stretches
 from unpooled_client.data.plink.imputation import r2_of
 from unpooled_client.data.plink.pgen_records import take_dosages
+from unpooled_client.data.plink.split import WHOLE, Split
 
 if TYPE_CHECKING:
     from pgenlib import PgenReader
@@ -41,30 +42,50 @@ class PgenFile:
     path: Path
     samples: int
     variants: int
+    """Rows in the file."""
+    split: Split = WHOLE
+    """Its rows of several alternate alleles; variants are numbered as this says."""
 
     def words(self, rows: np.ndarray) -> np.ndarray:
         """The hard calls as `unpooled_client.data.plink.genotypes` says, of which A1 is ALT."""
         width = -(-self.samples // 32)
         out = np.empty((len(rows), width), np.uint64)
-        # Ascending: a record may only say how it differs from one before. What is absent, -1, comes first.
-        order = np.argsort(rows, kind="stable")
-        absent = int(np.searchsorted(rows[order], 0))
-        out[order[:absent]] = ALL_MISSING
-        most = max(1, DECODED // (32 * width))
-        for start in range(absent, len(rows), most):
-            some = order[start : start + most]
-            copies = np.zeros((len(some), 32 * width), np.int8)
-            self._read(rows[some], copies)
-            out[some] = pack_copies(copies)
+        out[rows < 0] = ALL_MISSING
+        for places, at, allele in self._stretches(rows, 32 * width):
+            copies = np.zeros((len(at), 32 * width), np.int8)
+            with self._reader() as reader:
+                reader.read_list(at, copies, allele)
+            out[places] = pack_copies(copies)
         return out
+
+    def _stretches(self, rows: np.ndarray, size: int) -> Iterator[tuple[np.ndarray, np.ndarray, int]]:
+        """Yield places in `rows`, the file's rows for these, uint32, ascending, and which allele to read.
+
+        `size`: bytes that a decoded row takes. What is absent, -1, is left out.
+        """
+        # Ascending: a record may only say how it differs from one before.
+        order = np.argsort(rows, kind="stable")
+        order = order[np.searchsorted(rows[order], 0) :]
+        at, alleles, _ = self.split.places(rows[order])
+        most = max(1, DECODED // size)
+        for allele in range(1, 1 + int(alleles.max(initial=1))):
+            some = np.flatnonzero(alleles == allele)
+            for start in range(0, len(some), most):
+                part = some[start : start + most]
+                yield order[part], at[part].astype(np.uint32), allele
 
     @functools.cached_property
     def has_dosages(self) -> bool:
-        """True if any of some rows, spread over the file, has a dosage that is not whole copies."""
-        return any(
-            bool(_in_part(self.dosages(np.arange(stretch.start, stretch.stop))).any())
-            for stretch in stretches(self.variants)
-        )
+        """True if any of some rows, spread over the file, has a dosage that is not whole copies.
+
+        Of several alternate alleles plink2 stores no dosages, nor does Pgenlib read them.
+        """
+        for stretch in stretches(self.variants + len(self.split)):
+            rows = np.arange(stretch.start, stretch.stop)
+            _, _, is_one_of_several = self.split.places(rows)
+            if _in_part(self.dosages(rows[~is_one_of_several])).any():
+                return True
+        return False
 
     def dosages(self, rows: np.ndarray) -> np.ndarray:
         """Return dosages of A1, which is ALT, as `unpooled_client.data.plink.genotypes` says.
@@ -72,26 +93,25 @@ class PgenFile:
         Pgenlib gives the file's whole numbers of 1/16384 in single precision, which holds them exactly.
         """
         out = np.empty((len(rows), self.samples), np.uint16)
-        order = np.argsort(rows, kind="stable")
-        absent = int(np.searchsorted(rows[order], 0))
-        out[order[:absent]] = NO_DOSAGE
-        waiting = order[absent:]
-        waiting = waiting[~self._taken(rows[waiting], waiting, out)]
-        most = max(1, DECODED // (4 * self.samples))
-        for start in range(0, len(waiting), most):
-            some = waiting[start : start + most]
-            copies = np.empty((len(some), self.samples), np.float32)
+        out[rows < 0] = NO_DOSAGE
+        waiting = np.where(self._taken(rows, out), -1, rows)
+        for places, at, allele in self._stretches(waiting, 4 * self.samples):
+            copies = np.empty((len(at), self.samples), np.float32)
             with self._reader() as reader:
-                reader.read_dosages_list(rows[some].astype(np.uint32), copies)
-            out[some] = from_copies(copies)
+                reader.read_dosages_list(at, copies, allele)
+            out[places] = from_copies(copies)
         return out
 
-    def _taken(self, rows: np.ndarray, places: np.ndarray, out: np.ndarray) -> np.ndarray:
+    def _taken(self, rows: np.ndarray, out: np.ndarray) -> np.ndarray:
         """Read rows into `out` without Pgenlib where possible, and mark those that were read."""
-        try:
-            return take_dosages(self.path, self.variants, rows, places, out)
-        except OSError:
-            return np.zeros(len(rows), bool)  # Pgenlib meets it, too
+        done = np.zeros(len(rows), bool)
+        order = np.argsort(rows, kind="stable")
+        order = order[np.searchsorted(rows[order], 0) :]
+        at, _, is_one_of_several = self.split.places(rows[order])
+        order, at = order[~is_one_of_several], at[~is_one_of_several]
+        with suppress(OSError):  # Pgenlib meets it, too
+            done[order] = take_dosages(self.path, self.variants, at, order, out)
+        return done
 
     def minimac3_r2(self, rows: np.ndarray) -> np.ndarray:
         """The quality of imputation of some rows, float64 (k,) (`unpooled_client.data.plink.imputation`).
@@ -99,21 +119,13 @@ class PgenFile:
         A dosage without phase is shared evenly between the haplotypes, as plink2 does. DataProblem as above.
         """
         out = np.empty(len(rows))
-        order = np.argsort(rows, kind="stable")
-        most = max(1, DECODED // (8 * self.samples))
-        for start in range(0, len(rows), most):
-            some = order[start : start + most]
-            haplotypes = np.empty((len(some), 2 * self.samples), np.float32)
+        for places, at, allele in self._stretches(rows, 8 * self.samples):
+            haplotypes = np.empty((len(at), 2 * self.samples), np.float32)
             with self._reader() as reader:
-                reader.read_phased_dosages_list(rows[some].astype(np.uint32), haplotypes)
+                reader.read_phased_dosages_list(at, haplotypes, allele)
             dosages = np.where(haplotypes < 0, np.nan, haplotypes.astype(np.float64))
-            out[some] = r2_of(dosages[:, ::2], dosages[:, 1::2])
+            out[places] = r2_of(dosages[:, ::2], dosages[:, 1::2])
         return out
-
-    def _read(self, rows: np.ndarray, copies: np.ndarray) -> None:
-        """Copies of ALT of ascending rows, -9 for a missing call, into int8 (k, at least samples)."""
-        with self._reader() as reader:
-            reader.read_list(rows.astype(np.uint32), copies)
 
     @contextmanager
     def _reader(self) -> Iterator[PgenReader]:
@@ -151,7 +163,12 @@ def _opened(file: PgenFile, modified: int, size: int) -> _Opened:
     """A reader of the file as it is now. RuntimeError or OSError if it is no .pgen, or has another shape."""
     from pgenlib import PgenReader
 
-    reader = PgenReader(str(file.path).encode(), raw_sample_ct=file.samples, variant_ct=file.variants)
+    reader = PgenReader(
+        str(file.path).encode(),
+        raw_sample_ct=file.samples,
+        variant_ct=file.variants,
+        allele_idx_offsets=file.split.offsets(file.variants),
+    )
     return _Opened(reader, threading.Lock())
 
 
@@ -160,12 +177,18 @@ def _reason(error: Exception) -> str:
     if isinstance(error, OSError):
         return str(error.strerror)
     said = error.args[0].decode(errors="replace") if isinstance(error.args[0], bytes) else str(error)
+    if "allele_idx_offsets" in said:
+        return "it has variants of several alternate alleles, which the .pvar does not name"
+    if "error 63" in said or "multiallelic dosages" in said:
+        return "it has dosages of a variant of several alternate alleles, which this reader does not know"
     if holds := re.search(r"contains (\d+ (?:samples|variants))", said):
         return f"it has {holds[1]}"
     return "its records are damaged or cut off" if "error" in said else said.strip().rstrip(".")
 
 
-def open_pgen(path: Path, samples: int, variants: int, report: Report) -> PgenFile | None:
+def open_pgen(
+    path: Path, samples: int, variants: int, report: Report, split: Split = WHOLE
+) -> PgenFile | None:
     """A .pgen of this shape whose last row can be read; None if it is not: the report says why."""
     try:
         import pgenlib  # noqa: F401
@@ -177,9 +200,9 @@ def open_pgen(path: Path, samples: int, variants: int, report: Report) -> PgenFi
             remedy=how_to_install(OF_PFILE.genotypes),
         )
         return None
-    file = PgenFile(path, samples, variants)
+    file = PgenFile(path, samples, variants, split)
     try:
-        file.words(np.array([variants - 1]))
+        file.words(np.array([variants + len(split) - 1]))
         has_dosages = file.has_dosages
     except DataProblem as problem:
         report.error(

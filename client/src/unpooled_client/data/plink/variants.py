@@ -15,6 +15,7 @@ from unpooled.memory.spool import AT_ONCE, ROOM, Spool, forget, slices
 from unpooled.panel.chromosomes import chromosome_name
 from unpooled.panel.panel import Panel, order_in_parts
 from unpooled_client.data.findings.report import EXAMPLES, at
+from unpooled_client.data.plink.split import WHOLE, Split
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,17 +24,19 @@ class Variants:
 
     panel: Panel
     row: np.ndarray
-    """int32 (m,): row of each variant in the .bed or .pgen."""
+    """int32 (m,): row of each variant in the .bed or .pgen, as `unpooled_client.data.plink.split` counts."""
     a1_is_first: np.ndarray
     """bool (m,): the file's A1 is `panel.first`."""
     line: np.ndarray
     """uint32 (m,): of the file."""
     rows: int
-    """Variants in the file, hence rows of genotypes; lines that are too short included."""
+    """Lines of variants in the file, those that are too short included."""
     about: dict[str, Any] = field(default_factory=dict)
     """Summary of the alleles and the build of the whole file."""
     unusable: Panel | None = None
     """The variants that are passed over, with one of `unpooled.panel.panel.UNUSABLE` for a chromosome."""
+    split: Split = WHOLE
+    """The rows of several alternate alleles."""
 
     def __len__(self) -> int:
         return len(self.panel)
@@ -54,6 +57,11 @@ class Variants:
             yield rows, self.part(rows)
             self.forget()
 
+    @property
+    def _of_file(self) -> dict[str, Any]:
+        """Return what is known of the whole file."""
+        return {"about": self.about, "unusable": self.unusable, "split": self.split}
+
     def take(self, chosen: np.ndarray) -> Variants:
         """Some of them: bool (m,)."""
         if chosen.all():
@@ -61,7 +69,7 @@ class Variants:
         listing = Listing(self.panel)
         for rows, part in self.parts():
             listing.append(part.part(chosen[rows]))
-        return listing.variants(self.rows, about=self.about, unusable=self.unusable)
+        return listing.variants(self.rows, **self._of_file)
 
     def in_order(self, room: int = ROOM, at_once: int = AT_ONCE) -> Variants:
         """The same in canonical order."""
@@ -71,7 +79,7 @@ class Variants:
         for rows in order_in_parts(self.panel, at_once):
             listing.append(self.part(rows))
             self.forget()
-        return listing.variants(self.rows, about=self.about, unusable=self.unusable)
+        return listing.variants(self.rows, **self._of_file)
 
     def sorted_rows(self, which: Callable[[Panel], np.ndarray]) -> np.ndarray:
         """The rows in the file of those for which `which`, bool (k,) of some of them, holds; ascending."""
