@@ -215,7 +215,8 @@ def test_every_option_can_be_given() -> None:
         "--bed B --bim C --fam D --pheno E --mpheno 2 --pheno-name n --covar F "
         "--covar-name a,b-c --covar-name d --covar-number 1,2-3 --keep G --remove H --extract I --exclude J "
         "--minimac3-r2-filter 0.3 --missing-phenotype -8 --1 --allow-no-sex --chr-set 19 "
-        "--min-samples 5 --min-per-class 0 --one-class --trait quantitative --categorical s=x,y"
+        "--min-samples 5 --min-per-class 0 --one-class --trait quantitative --categorical s=x,y "
+        "--by-place"
     )
     options = read(words.split())
     assert options.covar_name == ("a", "b-c", "d")
@@ -230,7 +231,6 @@ def test_every_option_can_be_given() -> None:
     assert same == {
         *(
             "build",
-            "by_place",
             "chromosomes",
             "condition",
             "dosages",

@@ -356,6 +356,31 @@ def test_each_allele_has_the_quality_that_imputation_wrote(tmp_path: Path) -> No
     assert opened(**given, minimac3_r2_filter=0.3).panel.name.tolist() == [b"1:100:A:T"]
 
 
+@pytest.mark.parametrize("phased", [False, True])
+def test_a_pvar_that_names_too_few_alleles_is_of_another_pgen(
+    called: Called, phased: bool, plink2: Callable[..., None], tmp_path: Path
+) -> None:
+    path = called.whole if phased else called.unphased
+    plink2("--vcf", path, "--psam", called.psam, "--make-pgen", "--out", tmp_path / "t")
+    shutil.copy(called.psam, tmp_path / "t.psam")
+    pvar = tmp_path / "t.pvar"
+    pvar.write_text(pvar.read_text().replace("rs7\tA\tC,T", "rs7\tA\tC"))
+    for by_place in (False, True):
+        data, report = read(pfile=tmp_path / "t", by_place=by_place)
+        [(said, _)] = found(report, Code.PGEN_SIZE)
+        assert data is None and "its .pvar has one: first in row 8" in said
+
+
+def test_an_allele_that_a_row_of_its_own_names_too_is_told(tmp_path: Path) -> None:
+    rows = "1\t7\trs1\tA\tC,T\n1\t7\trs2\tA\tT\n"
+    (path := tmp_path / "t.pvar").write_text("#CHROM\tPOS\tID\tREF\tALT\n" + rows)
+    variants = read_bim(path, report := Report(), by_place=True)
+    assert variants is not None and variants.row.tolist() == [0, 1, 2]
+    assert found(report, Code.VARIANT_DUPLICATE) == [
+        ("warning: a variant shares its ID with another one: both are left out of the study 1:7:A:T", 2)
+    ]
+
+
 PVAR = "#CHROM\tPOS\tID\tREF\tALT\n1\t7\trs1\tA\tC\n1\t9\trs2\tA\t{}\n"
 
 

@@ -22,6 +22,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from unpooled.errors import DataProblem
+from unpooled.panel.alleles import UNSEEN, capital
 from unpooled.plan.categories import is_missing
 from unpooled.plan.schema import Column
 from unpooled_client.data.findings.report import Code, Report
@@ -45,13 +46,18 @@ FAM = "".join(f"c{k} c{k} 0 0 {1 + k % 2} {1 + k % 2}\n" for k in range(PEOPLE))
 BIM = "".join(f"{3 + k // 6}\trs{k}\t0\t{100 + k}\tA\tG\n" for k in range(PEOPLE))
 VALUES = "FID\tIID\tbmi\tage\n" + "".join(f"c{k}\tc{k}\t{21.5 + k}\t{60 + k}\n" for k in range(PEOPLE))
 SAMPLE = "ID_1 ID_2 missing sex\n0 0 0 D\n" + "".join(f"F{k} c{k} 0 {1 + k % 2}\n" for k in range(PEOPLE))
+ALTERNATES = ["G", "G,T", "C,G,T"]
+PVAR = "#CHROM\tPOS\tID\tREF\tALT\n" + "".join(
+    f"{3 + k // 6}\t{100 + k}\trs{k}\tA\t{ALTERNATES[k % 3]}\n" for k in range(PEOPLE)
+)
 CALLS = ["0/0", "0/1", "1/1", "./.", "1|0"]
 VCF = (
     "##fileformat=VCFv4.2\n##contig=<ID=3>\n"
     '##FORMAT=<ID=GT,Number=1,Type=String,Description="Genotype">\n'
     "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\ti0\ti1\ti2\n"
     + "".join(
-        f"3\t{100 + k}\trs{k}\tA\tG\t.\t.\t.\tGT\t{CALLS[k % 5]}\t0/1\t{CALLS[k % 3]}\n" for k in range(9)
+        f"3\t{100 + k}\trs{k}\tA\t{ALTERNATES[k % 3]}\t.\t.\t.\tGT\t{CALLS[k % 5]}\t0/1\t{CALLS[k % 3]}\n"
+        for k in range(9)
     )
 )
 
@@ -133,6 +139,21 @@ def of_bim(path: Path, content: bytes) -> None:
         assert len(variants) + skipped >= sum(1 for _ in lines(content))
 
 
+def of_pvar(path: Path, content: bytes) -> None:
+    """Each alternate allele is a variant of its own, which is found again by its number."""
+    variants = read_bim(path, report := Report(), by_place=True)
+    if not report.ok:
+        return
+    assert variants is not None and variants.unusable is not None
+    rows = [words for words in lines(content) if not words[0].startswith(b"#")]
+    named = [capital(allele) for words in rows for allele in words[4].split(b",")]
+    wanted = [UNSEEN if allele == b"." else allele for allele in named]
+    assert variants.rows == len(rows)
+    assert len(variants) + len(variants.unusable) == len(wanted) == variants.rows + len(variants.split)
+    read = [variants.panel.pair(k)[0 if variants.a1_is_first[k] else 1] for k in range(len(variants))]
+    assert read == [wanted[row] for row in variants.row.tolist()]
+
+
 def fam_in(folder: Path) -> Fam:
     (folder / "whole.fam").write_text(FAM)
     fam = read_fam(folder / "whole.fam", Report())
@@ -181,13 +202,13 @@ def of_sample(path: Path, content: bytes) -> None:
 def of_vcf(path: Path, content: bytes) -> None:
     try:
         file = open_vcf(path, None, 22)
-        count = file.variants(lambda done, of: None)
+        count = file.rows(lambda done, of: None)
         read = [row for piece in file.pieces(Counter()) for row in piece.dosages]
     except DataProblem as problem:
         assert problem.remedy
         return
-    wanted = [line for line in content.split(b"\n") if line and not line.startswith(b"#")]
-    assert count == len(read) == len(wanted)
+    rows = [line.split(b"\t") for line in content.split(b"\n") if line and not line.startswith(b"#")]
+    assert count == len(read) == sum(len(words[4].split(b",")) for words in rows)
 
 
 def of_parquet(path: Path, content: bytes) -> None:
@@ -216,6 +237,7 @@ FILES: dict[str, tuple[str, bytes, Callable[[Path, bytes], None]]] = {
     "csv of Windows": ("t.csv", TABLE.replace("\n", "\r\n").encode(), of_table),
     "fam": ("t.fam", FAM.encode(), of_fam),
     "bim": ("t.bim", BIM.encode(), of_bim),
+    "pvar": ("t.pvar", PVAR.encode(), of_pvar),
     "phenotypes": ("t.pheno", VALUES.encode(), lambda path, content: of_values(path, content, phenotypes)),
     "covariates": ("t.covar", VALUES.encode(), lambda path, content: of_values(path, content, covariates)),
     "sample": ("t.sample", SAMPLE.encode(), of_sample),

@@ -145,5 +145,6 @@ plan_options = together(
         metavar="NAME=LEVEL,…",
         help="Levels of a categorical covariate, the reference first.",
     ),
+    click.option("--by-place", is_flag=True, help="Variants are matched by place, not by ID."),
 )
 """The options that stand for what a plan says, for a check without one."""

@@ -194,7 +194,7 @@ def _calls(record: Variant, people: int, alleles: int) -> tuple[np.ndarray, np.n
 
 def _of_ds(values: np.ndarray, is_haploid: np.ndarray | None, alleles: int) -> tuple[np.ndarray, np.ndarray]:
     copies = _columns(values, alleles) * (1 if is_haploid is None else np.where(is_haploid, 2, 1))
-    bad = np.asarray((copies < 0).any(axis=0) | (copies > 2).any(axis=0))
+    bad = np.asarray(((copies < 0) | (copies > 2)).any(axis=0))
     if alleles > 1:
         known = ~np.isnan(values)
         bad |= known.any(axis=1) & (np.isnan(copies).any(axis=0) | known[:, alleles:].any(axis=1))
@@ -234,8 +234,10 @@ def _of_gp(values: np.ndarray, is_haploid: np.ndarray | None, alleles: int) -> t
 
 def _columns(values: np.ndarray, number: int) -> np.ndarray:
     """The first columns of (n, k) as rows, (number, n); NaN where there are fewer."""
+    if values.shape[1] >= number:
+        return values.T[:number]
     out = np.full((number, len(values)), np.nan)
-    out[: values.shape[1]] = values.T[:number]
+    out[: values.shape[1]] = values.T
     return out
 
 

@@ -22,7 +22,7 @@ from unpooled_client.data.findings.report import Code, Report
 from unpooled_client.data.findings.source import head_of, how_to_install
 from unpooled_client.data.plink.genotypes import stretches
 from unpooled_client.data.plink.imputation import r2_of
-from unpooled_client.data.plink.pgen_records import take_dosages
+from unpooled_client.data.plink.pgen_records import rows_of_several, take_dosages
 from unpooled_client.data.plink.split import WHOLE, Split
 
 if TYPE_CHECKING:
@@ -203,6 +203,7 @@ def open_pgen(
     file = PgenFile(path, samples, variants, split)
     try:
         file.words(np.array([variants + len(split) - 1]))
+        _check_alternates(file)
         has_dosages = file.has_dosages
     except DataProblem as problem:
         report.error(
@@ -223,6 +224,20 @@ def open_pgen(
             "plink2 was told otherwise (--hard-call-threshold); it is missing elsewhere.",
         )
     return file
+
+
+def _check_alternates(file: PgenFile) -> None:
+    """DataProblem if somebody has an allele that the .pvar does not name, or the file cannot be read."""
+    try:
+        rows = rows_of_several(file.path, file.variants, file.samples)
+    except OSError as error:
+        raise DataProblem(f"{WHAT} cannot be read: {error.strerror}", file=file.path) from error
+    unnamed = np.setdiff1d(rows, file.split.further)
+    if len(unnamed):
+        raise DataProblem(
+            f"{WHAT} has several alternate alleles where its .pvar has one: first in row {unnamed[0] + 1:,}",
+            file=file.path,
+        )
 
 
 def is_pgen(path: Path, report: Report) -> bool:

@@ -17,6 +17,8 @@ from unpooled.kernels.pgen import unpack_dosages
 
 _HEAD, _USUAL = 12, b"\x6c\x1b\x10"
 """Bytes before the places of blocks; how a file with its header at the beginning begins."""
+_OF_SEVERAL = 0x08
+"""Bit of a record's kind: it has a track of alternate alleles after the first."""
 _BLOCK = 1 << 16
 """Variants whose kinds and lengths stand together in the header."""
 _WINDOW = 1 << 19
@@ -61,6 +63,31 @@ def take_dosages(
     return done
 
 
+def rows_of_several(path: Path, variants: int, people: int) -> np.ndarray:
+    """Find the rows in which somebody has an alternate allele after the first, int64 (k,).
+
+    None where records are all of one kind, or the header is in another file. OSError if it cannot be read.
+    """
+    found = []
+    with path.open("rb", buffering=0) as file:
+        head = _read(file, 0, _HEAD)
+        form = 8 if head is None or not _is_of(head, variants, people) else int(head[11])
+        bits = 4 if form & 15 < 4 else 8  # of a record's kind, in the header
+        each = (
+            _BLOCK * bits // 8 + _BLOCK * (1 + (form & 3) + (form >> 4 & 3)) + (form >> 6 == 3) * _BLOCK // 8
+        )
+        for start in range(0, variants if form & 15 < 8 else 0, _BLOCK):
+            begin = _HEAD + 8 * -(-variants // _BLOCK) + start // _BLOCK * each
+            size = min(_BLOCK, variants - start)
+            kinds = _read(file, begin, begin + -(-size * bits // 8))
+            if kinds is None:
+                break
+            if bits == 4:
+                kinds = np.stack([kinds & 15, kinds >> 4], axis=1).reshape(-1)[:size]
+            found.append(start + np.flatnonzero(kinds & _OF_SEVERAL))
+    return np.concatenate([np.zeros(0, np.int64), *found])
+
+
 @dataclass(frozen=True)
 class _Header:
     """Header of an open file, with the layout of its blocks."""
@@ -98,12 +125,17 @@ class _Header:
 def _header(file: io.FileIO, variants: int, people: int) -> _Header | None:
     """None where records are of one length, without dosages, or the header is in another file."""
     head = _read(file, 0, _HEAD)
-    if head is None or head[:3].tobytes() != _USUAL or head[3:11].view("<u4").tolist() != [variants, people]:
+    if head is None or not _is_of(head, variants, people):
         return None
     form = int(head[11])
     if not 4 <= form & 15 <= 7:
         return None
     return _Header(file, variants, (form & 15) - 3, form >> 4 & 3, form >> 6 == 3)
+
+
+def _is_of(head: np.ndarray, variants: int, people: int) -> bool:
+    """Tell whether a file begins as one of this shape with its header at the beginning."""
+    return head[:3].tobytes() == _USUAL and head[3:11].view("<u4").tolist() == [variants, people]
 
 
 def _windows(starts: np.ndarray, lengths: np.ndarray) -> Iterator[slice]:
