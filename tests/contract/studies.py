@@ -73,6 +73,14 @@ class Small:
 SET_LIST = "one 1 1 rs1_0,rs1_1,rs1_2,rs1_3,nobody's\ntwo 22 1 rs22_1,rs22_4,rs1_3,rs23_1\n"
 
 
+MASKED = {
+    "annotations": "rs1_0 one LoF 2\nrs1_1 one missense 0.5\nrs1_3 one missense 1\nrs22_1 two LoF 3\n"
+    "rs22_4 two missense 0\n",
+    "masks": "damaging LoF,missense\nLoF LoF\n",
+    "set_weights": "own",
+}
+
+
 def of_variants(test: str, odd: bool = False, **changes: Any) -> Small:
     """Chunks of four variants, some of them ties: two that are fitted, and two that only filters see.
 
@@ -471,6 +479,11 @@ STUDIES: dict[str, Callable[[], Small]] = {
     "pca, of everyone": lambda: of_variants("pca", pca=2, nonfounders=True, prune_components="3 1 0.9"),
     "gene-tests": lambda: of_variants("gene-tests"),
     "gene-tests, of cases": lambda: of_variants("gene-tests", trait="case/control"),
+    "gene-tests, of masks": lambda: of_variants("gene-tests", **MASKED),
+    "gene-tests, of dosages": lambda: of_variants("gene-tests", dosages=True, mach_r2_filter=0.1),
+    "gene-tests, of dosages of cases": lambda: of_variants(
+        "gene-tests", trait="case/control", dosages=True, condition=("rs1_2",), hwe=0
+    ),
     "gene-tests, of conditions": lambda: of_variants("gene-tests", condition=("rs1_2",)),
     "gene-tests, beside components": lambda: of_variants(
         "gene-tests", cohorts=5, components=2, phenotypes=("z",)

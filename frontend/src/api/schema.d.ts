@@ -1655,6 +1655,10 @@ export interface components {
             component_tolerance?: number;
             /** @description Sets of variants (--set-list). A set a line, as regenie reads them: its name, chromosome and position, and the IDs of its variants with commas between them, such as APOE 19 44905796 rs429358,rs7412. */
             set_list?: string;
+            /** @description Annotations of variants (--anno-file). A variant a line, as regenie reads them: its ID, a set and its annotation there, such as rs429358 APOE missense. A fourth column is the variant's own weight. */
+            annotations?: string;
+            /** @description Masks of annotations (--mask-def). A mask a line, as regenie reads them: its name, and the annotations that it takes with commas between them, such as damaging LoF,missense. Each set is tested once for each mask. */
+            masks?: string;
             /**
              * Format: double
              * @description Largest frequency of the rarer allele (--max-maf). In the pool; more frequent variants are in no set.
@@ -1666,6 +1670,8 @@ export interface components {
              *     * `beta` - beta
              *     * `madsen-browning` - madsen-browning
              *     * `flat` - flat
+             *     * `own` - own
+             *     * `own-beta` - own-beta
              */
             set_weights?: components["schemas"]["SetWeightsEnum"];
             /** @description People left out: one in. The share of variance is chosen by how well it predicts these people, whom the fit has not seen. */
@@ -2509,6 +2515,10 @@ export interface components {
             component_tolerance?: number;
             /** @description Sets of variants (--set-list). A set a line, as regenie reads them: its name, chromosome and position, and the IDs of its variants with commas between them, such as APOE 19 44905796 rs429358,rs7412. */
             set_list?: string;
+            /** @description Annotations of variants (--anno-file). A variant a line, as regenie reads them: its ID, a set and its annotation there, such as rs429358 APOE missense. A fourth column is the variant's own weight. */
+            annotations?: string;
+            /** @description Masks of annotations (--mask-def). A mask a line, as regenie reads them: its name, and the annotations that it takes with commas between them, such as damaging LoF,missense. Each set is tested once for each mask. */
+            masks?: string;
             /**
              * Format: double
              * @description Largest frequency of the rarer allele (--max-maf). In the pool; more frequent variants are in no set.
@@ -2520,6 +2530,8 @@ export interface components {
              *     * `beta` - beta
              *     * `madsen-browning` - madsen-browning
              *     * `flat` - flat
+             *     * `own` - own
+             *     * `own-beta` - own-beta
              */
             set_weights?: components["schemas"]["SetWeightsEnum"];
             /** @description People left out: one in. The share of variance is chosen by how well it predicts these people, whom the fit has not seen. */
@@ -3031,6 +3043,10 @@ export interface components {
             component_tolerance?: number;
             /** @description Sets of variants (--set-list). A set a line, as regenie reads them: its name, chromosome and position, and the IDs of its variants with commas between them, such as APOE 19 44905796 rs429358,rs7412. */
             set_list?: string;
+            /** @description Annotations of variants (--anno-file). A variant a line, as regenie reads them: its ID, a set and its annotation there, such as rs429358 APOE missense. A fourth column is the variant's own weight. */
+            annotations?: string;
+            /** @description Masks of annotations (--mask-def). A mask a line, as regenie reads them: its name, and the annotations that it takes with commas between them, such as damaging LoF,missense. Each set is tested once for each mask. */
+            masks?: string;
             /**
              * Format: double
              * @description Largest frequency of the rarer allele (--max-maf). In the pool; more frequent variants are in no set.
@@ -3042,6 +3058,8 @@ export interface components {
              *     * `beta` - beta
              *     * `madsen-browning` - madsen-browning
              *     * `flat` - flat
+             *     * `own` - own
+             *     * `own-beta` - own-beta
              */
             set_weights?: components["schemas"]["SetWeightsEnum"];
             /** @description People left out: one in. The share of variance is chosen by how well it predicts these people, whom the fit has not seen. */
@@ -3411,6 +3429,10 @@ export interface components {
             component_tolerance?: number;
             /** @description Sets of variants (--set-list). A set a line, as regenie reads them: its name, chromosome and position, and the IDs of its variants with commas between them, such as APOE 19 44905796 rs429358,rs7412. */
             set_list?: string;
+            /** @description Annotations of variants (--anno-file). A variant a line, as regenie reads them: its ID, a set and its annotation there, such as rs429358 APOE missense. A fourth column is the variant's own weight. */
+            annotations?: string;
+            /** @description Masks of annotations (--mask-def). A mask a line, as regenie reads them: its name, and the annotations that it takes with commas between them, such as damaging LoF,missense. Each set is tested once for each mask. */
+            masks?: string;
             /**
              * Format: double
              * @description Largest frequency of the rarer allele (--max-maf). In the pool; more frequent variants are in no set.
@@ -3422,6 +3444,8 @@ export interface components {
              *     * `beta` - beta
              *     * `madsen-browning` - madsen-browning
              *     * `flat` - flat
+             *     * `own` - own
+             *     * `own-beta` - own-beta
              */
             set_weights?: components["schemas"]["SetWeightsEnum"];
             /** @description People left out: one in. The share of variance is chosen by how well it predicts these people, whom the fit has not seen. */
@@ -3774,9 +3798,11 @@ export interface components {
          * @description * `beta` - beta
          *     * `madsen-browning` - madsen-browning
          *     * `flat` - flat
+         *     * `own` - own
+         *     * `own-beta` - own-beta
          * @enum {string}
          */
-        SetWeightsEnum: "beta" | "madsen-browning" | "flat";
+        SetWeightsEnum: "beta" | "madsen-browning" | "flat" | "own" | "own-beta";
         /**
          * @description * `all` - all
          *     * `males` - males

@@ -26,7 +26,7 @@ from unpooled.described.shapes import plural
 from unpooled.described.what_leaves import Form, what_leaves
 from unpooled.methods import ALGORITHMS, FITS, compares
 from unpooled.methods.algorithm import Method, TableMethod
-from unpooled.methods.genes.options import SET_LIST
+from unpooled.methods.genes.options import ANNOTATIONS, MASKS, SET_LIST
 from unpooled.methods.ld.options import REGION
 from unpooled.methods.learning.design import MOST_COLUMNS
 from unpooled.methods.learning.models import MODELS, OF_CLASSES
@@ -252,6 +252,10 @@ def _example_values(
             yield option.name, "1:1-1000000"
         elif option is SET_LIST:
             yield option.name, f"{_EXAMPLE} 1 1 {_EXAMPLE}"
+        elif option is ANNOTATIONS:
+            yield option.name, f"{_EXAMPLE} {_EXAMPLE} {_EXAMPLE}"
+        elif option is MASKS:
+            yield option.name, f"{_EXAMPLE} {_EXAMPLE}"
         elif option in (FREQUENCY_FLAGS, LOCO) and masking == "modular":
             yield option.name, True
 

@@ -9,31 +9,32 @@ import numpy as np
 
 from unpooled.asking.question import Arrays
 
+Set = tuple[str, int, str, str]
+
 HEADER = "CHROM GENPOS ID ALLELE0 ALLELE1 A1FREQ N TEST BETA SE CHISQ LOG10P EXTRA"
 
 
 def write_regenie(
-    file: BinaryIO, sets: Sequence[tuple[str, int, str]], tests: Sequence[str], rows: Arrays, extra: list[str]
+    file: BinaryIO, sets: Sequence[Set], tests: Sequence[str], rows: Arrays, extra: list[str]
 ) -> None:
-    """Write the `tests` of sets; of each chromosome, position and name, by `index`; `extra` is of each row.
+    """Write the `tests` of sets; of each chromosome, position, name and mask, by `index`; `extra` is of each
+    row.
 
-    ALLELE1 has the name of a set's mask in regenie: here a set has one. As there, BETA and SE are the
-    burden's only, and CHISQ of the others is the chi-square with one degree of freedom of their P.
+    As in regenie, ALLELE1 is the mask, BETA and SE are the burden's only, and CHISQ of the others is the
+    chi-square with one degree of freedom of their P.
     """
     file.write(f"{HEADER}\n".encode())
     for line in _lines(sets, tests, rows, extra):
         file.write(f"{line}\n".encode())
 
 
-def _lines(
-    sets: Sequence[tuple[str, int, str]], tests: Sequence[str], rows: Arrays, extra: list[str]
-) -> Iterator[str]:
+def _lines(sets: Sequence[Set], tests: Sequence[str], rows: Arrays, extra: list[str]) -> Iterator[str]:
     p = rows["neg_log10_p"][:]
     chi_square = chi_square_of(p)
     columns = (rows[name][:].tolist() for name in ("index", "n", "a1_freq", "beta", "se"))
     for k, (index, n, frequency, beta, se) in enumerate(zip(*columns, strict=True)):
-        chromosome, position, name = sets[index]
-        about = f"{chromosome} {position} {name} ref set {_number(frequency)} {n or 'NA'}"
+        chromosome, position, name, mask = sets[index]
+        about = f"{chromosome} {position} {name} ref {mask} {_number(frequency)} {n or 'NA'}"
         for j, test in enumerate(tests):
             effect = "NA NA" if j else f"{_number(beta)} {_number(se)}"
             yield f"{about} {test} {effect} {_number(chi_square[k, j])} {_number(p[k, j])} {extra[k]}"

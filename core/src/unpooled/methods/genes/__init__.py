@@ -14,10 +14,11 @@ from unpooled.formats.plink import Variants
 from unpooled.formats.regenie import write_regenie
 from unpooled.formats.table import Column, Name, Real, Text, write_table
 from unpooled.methods.algorithm import AboutFile, Cost, VariantMethod, Wording
-from unpooled.methods.genes.options import MAX_MAF, MOST_SETS, SET_LIST, SET_WEIGHTS, read_sets
+from unpooled.methods.genes.options import ANNOTATIONS, MASKS, MAX_MAF, SET_LIST, SET_WEIGHTS, sets_of
 from unpooled.methods.genes.procedure import test_sets
 from unpooled.methods.genes.questions import (
     VARIANTS_AT_ONCE,
+    CountDosages,
     CountGenotypes,
     CountRare,
     FitCovariates,
@@ -25,10 +26,12 @@ from unpooled.methods.genes.questions import (
     SumSets,
 )
 from unpooled.methods.genes.result import REASONS, TABLE, shown
+from unpooled.methods.genes.sets import MOST_SETS
 from unpooled.methods.genes.tests import TESTS
 from unpooled.methods.purpose import Purpose
-from unpooled.methods.regression.counts import BEFORE_GENOTYPES, SumConditions
+from unpooled.methods.regression.counts import BEFORE_GENOTYPES
 from unpooled.methods.shared import summary
+from unpooled.methods.shared.options import OF_DOSAGES
 from unpooled.panel.panel import Panel
 from unpooled.plan.common_options import (
     BY_PLACE,
@@ -47,7 +50,7 @@ FILE, VARIANTS_FILE = "regenie", "set-variants"
 
 
 def _write(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
-    sets = [(each.chromosome, each.position, each.title) for each in read_sets(SET_LIST.of(plan))]
+    sets = [(each.chromosome, each.position, each.title, each.mask) for each in sets_of(plan)]
     names = ("reason", "columns", "collapsed", "left_out")
     extra = [
         REASONS[reason] or f"VARIANTS={alone};COLLAPSED={collapsed};LEFT_OUT={left_out}"
@@ -90,7 +93,6 @@ class _OfSets(VariantMethod):
         return MOST_SETS * len(TESTS) * _LINE
 
 
-_BEFORE = tuple(kind for kind in BEFORE_GENOTYPES if kind is not SumConditions)  # which is of dosages
 _LINE = 1 << 10
 """Bytes of a line, generously."""
 
@@ -101,7 +103,15 @@ GENE_TESTS = _OfSets(
     method="The variants of each set were tested together by burden, SKAT, SKAT-O and ACAT-V; those that too "
     "few people carried were collapsed into one.",
     traits=("quantitative", "case/control"),
-    asks=(*_BEFORE, SumColumns, FitCovariates, CountGenotypes, CountRare, SumSets),
+    asks=(
+        *BEFORE_GENOTYPES,
+        SumColumns,
+        FitCovariates,
+        CountDosages,
+        CountGenotypes,
+        CountRare,
+        SumSets,
+    ),
     procedure=test_sets,
     files={FILE: _write, VARIANTS_FILE: _write_variants},
     usual_files=(FILE, VARIANTS_FILE),
@@ -112,6 +122,8 @@ GENE_TESTS = _OfSets(
     options=(
         *SEVERAL,
         SET_LIST,
+        ANNOTATIONS,
+        MASKS,
         MAX_MAF,
         SET_WEIGHTS,
         COVARIATES,
@@ -120,6 +132,7 @@ GENE_TESTS = _OfSets(
         COHORT_SUMS,
         SEXES,
         BY_PLACE,
+        *OF_DOSAGES,
         *FILTERS,
         *ITERATION,
     ),

@@ -13,10 +13,11 @@ from unpooled.errors import Refuse
 from unpooled.kernels import least_squares as codes
 from unpooled.kernels.fixed_order import product, solve_positive, square
 from unpooled.memory.spool import slices
-from unpooled.methods.genes.base import Batch, NullModel, Variants
-from unpooled.methods.genes.options import MAX_MAF, SET_LIST, read_sets
+from unpooled.methods.genes.base import ALONE, WAITING, Batch, NullModel, Variants, columns_among
+from unpooled.methods.genes.options import MAX_MAF, SET_LIST, masks_of, narrow_first, sets_of
 from unpooled.methods.genes.questions import (
     MOST_COLUMNS,
+    CountDosages,
     CountGenotypes,
     CountRare,
     FitCovariates,
@@ -34,7 +35,11 @@ from unpooled.methods.regression.logistic import fit_covariates
 from unpooled.methods.regression.pool import Pool
 from unpooled.methods.shared import filters, summary
 from unpooled.methods.shared.chunks import DIPLOID, chromosome_class
+from unpooled.methods.shared.dosage_counts import OfDosages
+from unpooled.methods.shared.dosage_table import DosageTable
 from unpooled.methods.shared.genotype_counts import is_carried
+from unpooled.methods.shared.genotype_table import GenotypeTable
+from unpooled.methods.shared.options import DOSAGES
 from unpooled.methods.shared.standardise import PooledColumns, is_number
 from unpooled.methods.shared.without_any import holds_without_any, people_without_any
 from unpooled.panel.list_file import BLOCK_ROWS
@@ -55,7 +60,7 @@ def test_sets(study: Study) -> Asks[None]:
     sets = find_sets(study)
     pool, columns, _, _ = yield from count_and_standardise(study)
     null = yield from fit_null(study, pool, columns)
-    listed = np.unique(np.concatenate(sets)).astype(np.uint32)
+    listed = np.unique(np.concatenate([found for found, _ in sets])).astype(np.uint32)
     parts = np.split(listed, np.arange(plan.chunk_size, len(listed), plan.chunk_size))
     found = yield Each(count_variants(study, part, pool) for part in parts)
     variants = Variants.joined(found)
@@ -71,12 +76,13 @@ def test_sets(study: Study) -> Asks[None]:
     yield Each(test_batch(study, batch, null) for batch in _batches(plan, sets, variants))
 
 
-def find_sets(study: Study) -> list[np.ndarray]:
-    """Find the panel indices of the autosomal variants of each set, int64 each; Refuse if there are none.
+def find_sets(study: Study) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Find the panel indices of the autosomal variants of each set, int64, rising, and their own weights.
 
-    An ID that several variants have is nobody's.
+    Refuse if there are none. An ID that several variants have is nobody's.
     """
-    listed = [each.variants for each in read_sets(SET_LIST.of(study.plan))]
+    sets = sets_of(study.plan)
+    listed = [each.variants for each in sets]
     wanted = np.unique(np.array([name.encode() for names in listed for name in names]))
     found, times = np.zeros(len(wanted), np.int64), np.zeros(len(wanted), np.int64)
     panel = study.panel
@@ -96,8 +102,15 @@ def find_sets(study: Study) -> list[np.ndarray]:
             "Look at the IDs: they are those of the cohorts' files, or, where variants are matched by place, "
             "such as 1:12345:A:G.",
         )
-    places = [np.searchsorted(wanted, np.array([name.encode() for name in names])) for names in listed]
-    return [found[place[good[place]]] for place in places]
+    members = []
+    for each in sets:
+        names = np.array([name.encode() for name in each.variants], wanted.dtype)
+        place = np.searchsorted(wanted, names)
+        weights = np.array(each.weights) if each.weights else np.ones(len(names))
+        own = good[place]
+        order = np.argsort(found[place[own]])
+        members.append((found[place[own]][order], weights[own][order]))
+    return members
 
 
 def fit_null(study: Study, pool: Pool, columns: PooledColumns) -> Asks[NullModel]:
@@ -154,62 +167,100 @@ _NO_RESIDUAL = 1e-10
 def count_variants(study: Study, items: np.ndarray, pool: Pool) -> Asks[Variants]:
     """Count the genotypes of some variants, and keep those that pass the filters and vary."""
     plan, wanted = study.plan, wanted_groups(DIPLOID, pool, study.plan)
-    sums = yield CountGenotypes(items, tuple(wanted), max(wanted.values(), default=0))
-    table = counts_table(plan, sums["genotypes"], wanted, DIPLOID)
-    calls = Calls.of(table, DIPLOID, pool, exact=False)
+    about = items, tuple(wanted), max(wanted.values(), default=0)
+    table: GenotypeTable | DosageTable
+    if DOSAGES.of(plan):
+        sums, called = (yield CountDosages(*about)), None
+        if filters.of_calls(plan):
+            called = counts_table(plan, (yield CountGenotypes(*about))["genotypes"], wanted, DIPLOID)
+        table = OfDosages.table(sums, tuple(wanted), DIPLOID)
+        passing = filters.passing_of_dosages(table, called, plan)
+    else:
+        sums = yield CountGenotypes(*about)
+        table = counts_table(plan, sums["genotypes"], wanted, DIPLOID)
+        passing = filters.passing(table, plan)
+    return _rare(plan, items, Calls.of(table, DIPLOID, pool, exact=False), ~is_carried(plan, sums), passing)
+
+
+def _rare(plan: Plan, items: np.ndarray, calls: Calls, few: np.ndarray, passing: np.ndarray) -> Variants:
+    """Keep those that pass and are rare enough, by their calls; of some too `few` people carry an allele."""
     called, first = calls.called[:, 0], calls.copies[:, 0]
     copies = np.minimum(first, 2 * called - first)
     mean = copies / np.maximum(called, 1)
-    few = ~is_carried(plan, sums) | (copies <= FEWEST_AT_A_LEVEL)
-    found = Variants(items, first <= called, mean, few)
-    good = (copies > 0) & (mean <= 2 * MAX_MAF.of(plan) * (1 + _TOLERANCE))
-    return found.some(good & filters.passing(table, plan))
+    found = Variants(items, first <= called, mean, few | (copies <= FEWEST_AT_A_LEVEL))
+    return found.some((copies > 0) & (mean <= 2 * MAX_MAF.of(plan) * (1 + _TOLERANCE)) & passing)
 
 
-def _batches(plan: Plan, sets: Sequence[np.ndarray], variants: Variants) -> Iterator[Batch]:
+def _batches(
+    plan: Plan, sets: Sequence[tuple[np.ndarray, np.ndarray]], variants: Variants
+) -> Iterator[Batch]:
     """The sets that have variants left, in the plan's stretches.
 
-    What is collapsed is so in the first set that has it, and left out of others: the difference of two such
-    columns, of which one has a variant more, would be of its few carriers.
+    What is collapsed is so in the first set of the list that has it, and left out of others: the difference
+    of two such columns, of which one has a variant more, would be of its few carriers.
     """
-    taken = np.zeros(len(variants.variants), bool)
+    taken, masks = np.zeros(len(variants.variants), bool), len(masks_of(plan))
     for which in batches(plan):
-        places, left_out = [], []
-        for own in sets[which]:
-            place = np.flatnonzero(np.isin(variants.variants, own))
-            again = variants.collapsed[place] & taken[place]
+        places, weights, left_out = [], [], []
+        for number in range(which.start, which.stop):
+            if number % masks == 0:
+                before = taken.copy()
+            own, weight = sets[number]
+            kept = np.isin(own, variants.variants)
+            place = np.searchsorted(variants.variants, own[kept])
+            again = variants.collapsed[place] & before[place]
             taken[place] |= variants.collapsed[place]
             places.append(place[~again])
+            weights.append(weight[kept][~again])
             left_out.append(int(np.count_nonzero(again)))
         some = variants.some(np.concatenate(places))
-        yield Batch(which.start, tuple(map(len, places)), tuple(left_out), *vars(some).values())
+        column = np.where(some.collapsed, WAITING, ALONE).astype(np.int32)
+        about = some.variants, some.counts_first, some.mean, column, np.concatenate(weights)
+        yield Batch(which.start, masks, tuple(map(len, places)), tuple(left_out), *about)
 
 
 @procedure("gene-tests/batch")
 def test_batch(study: Study, batch: Batch, null: NullModel) -> Asks[None]:
     """Leave out what too few people carry, and sets of too many columns; sum the others, and test them."""
-    plan, numbers = study.plan, batch.set_of
-    count = len(batch.sizes)
-    rare = np.bincount(numbers[batch.collapsed], minlength=count)
-    alone = np.array(batch.sizes) - rare
-    holds, most = np.ones(count, np.bool_), MOST_COLUMNS
-    if len(numbers) and not plan.alone:
-        about = batch.variants, np.array(batch.sizes, np.uint32), batch.collapsed, batch.counts_first
-        sums = yield CountRare(plan, *about)
-        holds = np.logical_and.reduce(holds_without_any(plan, sums["capped"]), axis=1)
-        others = people_without_any(plan, sums, null.people)
-        most = min(most, null.people // PEOPLE_A_COLUMN, others // OTHERS_A_COLUMN)
-    columns = alone + ((rare > 0) & holds)
+    plan = study.plan
     listed = np.array(batch.sizes) + batch.left_out
+    batch, others = yield from collapse(study, batch, null)
+    most = min(MOST_COLUMNS, null.people // PEOPLE_A_COLUMN, others // OTHERS_A_COLUMN)
+    if plan.alone:
+        most = MOST_COLUMNS
+    columns = np.array([columns_among(batch.column[some]) for some in batch.stretches])
     if math.isnan(null.variance):  # which a cohort alone is not refused for
         columns[:] = -1
     reasons = [listed == 0, columns < 0, columns == 0, columns > most]
     code = np.select(reasons, [NONE, NO_MODEL, FEW, TOO_MANY], TESTED)
     if (code != TESTED).any():
         yield without_result(batch.first + np.flatnonzero(code != TESTED), code[code != TESTED])
-    left_out = (code != TESTED)[numbers] | (batch.collapsed & ~holds[numbers])
+    left_out = (code != TESTED)[batch.set_of] | (batch.column < ALONE)
     if not left_out.all():
         yield Finish(sum_sets(study, batch.without(left_out), null))
+
+
+def collapse(study: Study, batch: Batch, null: NullModel) -> Asks[tuple[Batch, int]]:
+    """Collapse the rare variants of each set, mask by mask, the narrow ones first.
+
+    The variants of a mask that are in no column yet become one if enough people carry one of them, and wait
+    for a wider mask otherwise. So no two columns have a variant in common, and a mask has those of the
+    narrower masks within it. Also returns how many people there are without any one cohort, at least.
+    """
+    plan, others, sets = study.plan, null.people, len(batch.sizes)
+    for number, mask in enumerate(narrow_first(plan), 1):
+        waits, holds = batch.waiting(mask), np.zeros(sets, np.bool_)
+        if plan.alone:
+            holds[:] = True
+        elif len(waits) and (waits.any() or number == 1):
+            sizes = np.bincount(batch.set_of[waits], minlength=sets)[mask :: batch.masks]
+            sums = yield CountRare(
+                plan, batch.variants[waits], sizes.astype(np.uint32), batch.counts_first[waits]
+            )
+            holds[mask :: batch.masks] = holds_without_any(plan, sums["capped"]).all(axis=1)
+            others = people_without_any(plan, sums, null.people)
+        batch = batch.placed(waits & holds[batch.set_of], mask, number)
+    return batch, others
 
 
 @procedure("gene-tests/sums")
@@ -219,8 +270,8 @@ def sum_sets(study: Study, batch: Batch, null: NullModel) -> Asks[None]:
         study.plan,
         batch.variants,
         np.array(batch.sizes, np.uint32),
-        batch.collapsed,
         batch.counts_first,
+        batch.column,
         batch.mean,
         null.columns.centre,
         null.columns.exponent,

@@ -18,16 +18,19 @@ from unpooled.asking.cohort import Cohort, Samples, blocks, dosages_of
 from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question, Real, Sent, UnderPlan
 from unpooled.asking.sizes import Sizes
 from unpooled.kernels.dosages import COPY, NO_DOSAGE
-from unpooled.methods.genes.options import SET_LIST, read_sets
+from unpooled.methods.genes.base import ALONE, columns_among
+from unpooled.methods.genes.options import masks_of, sets_of
 from unpooled.methods.regression import linear_questions, logistic_questions
 from unpooled.methods.regression.counts import wanted_groups
 from unpooled.methods.regression.floors import has_floors
 from unpooled.methods.regression.logistic_questions import People
 from unpooled.methods.regression.pool import everyone
-from unpooled.methods.shared import genotype_counts
+from unpooled.methods.shared import dosage_table, filters, genotype_counts
 from unpooled.methods.shared.chunks import DIPLOID
+from unpooled.methods.shared.dosage_counts import CarriedDosages, OfDosages
 from unpooled.methods.shared.genotype_counts import CountCarried, carriers, counted
 from unpooled.methods.shared.groups import COMPLETE, Group, complete
+from unpooled.methods.shared.options import DOSAGES
 from unpooled.methods.shared.standardise import column_names, is_number, standardised
 from unpooled.methods.shared.without_any import ON_RUNGS, capped, on_rungs
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
@@ -36,8 +39,8 @@ MOST_COLUMNS = 1000
 """Largest number of columns of a set; their products take four megabytes then."""
 _PAIRS_AT_ONCE, VARIANTS_AT_ONCE = 1 << 18, 4000
 """Largest numbers of pairs and of variants in one question, but for a set that has more by itself."""
-
-NO_CALL = -1
+_VALUES_AT_ONCE = 1 << 20
+"""Copies that are multiplied at once: eight megabytes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +63,7 @@ class CountGenotypes(Question, name="gene-tests/genotypes", title="Count genotyp
 
     sends: ClassVar[tuple[Count, ...]] = CountCarried.sends
     each: ClassVar[dict[str, str]] = CountCarried.each
+    asked_if: ClassVar[Condition] = lambda plan: not DOSAGES.of(plan) or filters.of_calls(plan)
 
     items: np.ndarray
     """Panel indices: uint32 (m,)."""
@@ -69,7 +73,8 @@ class CountGenotypes(Question, name="gene-tests/genotypes", title="Count genotyp
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         groups = tuple(wanted_groups(DIPLOID, everyone(plan), plan))
-        whole, rest = divmod(sum(map(len, _listed(plan))), plan.chunk_size)
+        listed = {name for each in sets_of(plan) for name in each.variants}
+        whole, rest = divmod(len(listed), plan.chunk_size)
         parts = [*([plan.chunk_size] * whole), rest]
         return Foreseen([cls(np.arange(size, dtype=np.uint32), groups, 0) for size in parts], exact=False)
 
@@ -95,21 +100,42 @@ class CountGenotypes(Question, name="gene-tests/genotypes", title="Count genotyp
         return (replace(self, items=self.items[part]) for part in blocks(self.variants, len(cohort.samples)))
 
 
-def _listed(plan: Plan) -> list[tuple[str, ...]]:
-    """The IDs of each set of a plan."""
-    return [each.variants for each in read_sets(SET_LIST.of(plan))] if SET_LIST.of(plan) else []
+@dataclass(frozen=True, eq=False)
+class CountDosages(CountGenotypes, name="gene-tests/dosages", title="Sum dosages", ring_bits=64):
+    """Sums of dosages of variants that are in sets, and who carries each allele, capped."""
+
+    sends: ClassVar[tuple[Count, ...]] = CarriedDosages.sends
+    asked_if: ClassVar[Condition] = DOSAGES.of
+
+    @property
+    def most_dosages(self) -> int:
+        return self.most * 2 * COPY
+
+    @property
+    def most_squares(self) -> int:
+        return self.most * (2 * COPY) ** 2
+
+    def local(self, cohort: Cohort) -> Arrays:
+        items = self.items.astype(np.int64)
+        sums = dosage_table.counted(cohort, items, self.groups)
+        inside = [group for group in self.groups if COMPLETE in group]
+        carried = carriers(dosage_table.nearest(cohort, items, inside).sum(axis=1, dtype=np.int64))
+        found = {array.name: sums[..., k] for k, array in enumerate(OfDosages.sends)}
+        return {**found, genotype_counts.CAPPED.name: capped(carried)}
 
 
 def batches(plan: Plan) -> list[slice]:
-    """The sets of a plan in stretches that are asked about together."""
+    """The sets of a plan in stretches that are asked about together: all masks of a set are."""
+    masks = len(masks_of(plan))
     ends, variants, pairs = [0], 0, 0
-    sizes = list(map(len, _listed(plan)))
-    for number, size in enumerate(sizes):
-        own = _pairs(min(size, MOST_COLUMNS))
-        if number and (variants + size > VARIANTS_AT_ONCE or pairs + own > _PAIRS_AT_ONCE):
+    sizes = [len(each.variants) for each in sets_of(plan)]
+    for number in range(0, len(sizes), masks):
+        some = sizes[number : number + masks]
+        own = sum(_pairs(min(size, MOST_COLUMNS)) for size in some)
+        if number and (variants + sum(some) > VARIANTS_AT_ONCE or pairs + own > _PAIRS_AT_ONCE):
             ends.append(number)
             variants = pairs = 0
-        variants, pairs = variants + size, pairs + own
+        variants, pairs = variants + sum(some), pairs + own
     return [slice(*each) for each in pairwise([*ends, len(sizes)])]
 
 
@@ -124,22 +150,16 @@ class OfSets(UnderPlan):
     """Panel indices of the variants of all sets: uint32 (v,). A variant may be in several."""
     sizes: np.ndarray
     """uint32 (sets,): how many of these are of each set."""
-    collapsed: np.ndarray
-    """bool (v,): it is collapsed with others of the set."""
     counts_first: np.ndarray
     """bool (v,): the panel's first allele is the rarer one, whose copies count."""
 
     @classmethod
     def foreseen_sets(cls, plan: Plan, which: slice) -> dict[str, np.ndarray]:
         """The fields of a question about the sets of a plan if every variant has a column."""
-        sizes = np.array([min(len(each), MOST_COLUMNS) for each in _listed(plan)[which]], np.uint32)
+        listed = [each.variants for each in sets_of(plan)[which]]
+        sizes = np.array([min(len(each), MOST_COLUMNS) for each in listed], np.uint32)
         none = np.zeros(int(sizes.sum(dtype=np.int64)), bool)
-        return {
-            "items": np.zeros(len(none), np.uint32),
-            "sizes": sizes,
-            "collapsed": none,
-            "counts_first": none,
-        }
+        return {"items": np.zeros(len(none), np.uint32), "sizes": sizes, "counts_first": none}
 
     @property
     def sets(self) -> int:
@@ -155,19 +175,28 @@ class OfSets(UnderPlan):
         ends = np.cumsum(self.sizes, dtype=np.int64).tolist()
         return (slice(*each) for each in pairwise([0, *ends]))
 
-    def copies(self, cohort: Cohort, some: slice) -> np.ndarray:
-        """Copies of the rarer alleles of some variants, int8 (v, n); `NO_CALL` is missing."""
-        found = np.empty((some.stop - some.start, len(cohort.samples)), np.int8)
-        for part in blocks(*found.shape):
+    @property
+    def copy(self) -> int:
+        """The number that one copy is in `copies`."""
+        return COPY if DOSAGES.of(self.plan) else 1
+
+    @property
+    def missing(self) -> int:
+        """The number that stands for a missing call or dosage there."""
+        return NO_DOSAGE // (COPY // self.copy)
+
+    def copies(self, cohort: Cohort, some: slice) -> Iterator[tuple[slice, np.ndarray]]:
+        """Read copies of the rarer alleles of some variants in parts, (v, n), as small whole numbers."""
+        for part in blocks(some.stop - some.start, len(cohort.samples)):
             here = slice(some.start + part.start, some.start + part.stop)
-            packed = cohort.packed(self.items[here].astype(np.int64))
-            dosages = dosages_of(packed, found.shape[1]).values
-            copies = (dosages // COPY).astype(np.int8)
-            turned = packed.swapped == self.counts_first[here]
-            copies[turned] = 2 - copies[turned]
-            copies[dosages == NO_DOSAGE] = NO_CALL
-            found[part] = copies
-        return found
+            items = self.items[here].astype(np.int64)
+            if DOSAGES.of(self.plan):
+                found = cohort.dosages(items)
+            else:
+                found = dosages_of(cohort.packed(items), len(cohort.samples))
+            turned = (found.swapped == self.counts_first[here])[:, None] & (found.values != NO_DOSAGE)
+            values = np.where(turned, np.uint16(2 * COPY) - found.values, found.values)
+            yield here, values if self.copy == COPY else (values // COPY).astype(np.uint8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,19 +220,23 @@ class CountRare(OfSets, name="gene-tests/rare", title="Count carriers of rare va
 
     items: np.ndarray
     sizes: np.ndarray
-    collapsed: np.ndarray
     counts_first: np.ndarray
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        masks = len(masks_of(plan))
         asked = batches(plan) if cls.asked_if(plan) else []
-        return Foreseen([cls(plan, **cls.foreseen_sets(plan, which)) for which in asked], exact=False)
+        of_one = (slice(which.start, which.stop, masks) for which in asked)
+        return Foreseen([cls(plan, **cls.foreseen_sets(plan, some)) for some in of_one], masks, exact=False)
 
     def local(self, cohort: Cohort) -> Arrays:
         inside, found = complete(cohort.samples), []
         for some in self.stretches:
-            copies = self.copies(cohort, some)[self.collapsed[some]]
-            carry = np.count_nonzero((copies > 0).any(axis=0) & inside)
+            carries = np.zeros(len(inside), bool)
+            for _, copies in self.copies(cohort, some):
+                # Of dosages whoever has a copy rather than none.
+                carries |= ((copies >= max(1, self.copy // 2)) & (copies != self.missing)).any(axis=0)
+            carry = np.count_nonzero(carries & inside)
             found.append((carry, np.count_nonzero(inside) - carry))
         return {
             "capped": capped(np.array(found, np.int64).reshape(self.sets, 2)),
@@ -232,8 +265,8 @@ class SumSets(OfSets, name="gene-tests/sums", title="Sum the variants of sets", 
             "bound",
             "per pair of these of a set: sum of the products of their copies; of cases and controls each "
             "person times the weight in the covariates' model",
-            "how variants go together in the pool; of cases and controls, where one person carries both, "
-            "that person's weight by the covariates, without name or cohort",
+            "how variants go together in the pool; where one person carries both, of cases and controls that "
+            "person's weight by the covariates, and of dosages their product, without name or cohort",
             of_one=True,
         ),
     )
@@ -242,8 +275,9 @@ class SumSets(OfSets, name="gene-tests/sums", title="Sum the variants of sets", 
 
     items: np.ndarray
     sizes: np.ndarray
-    collapsed: np.ndarray
     counts_first: np.ndarray
+    column: np.ndarray
+    """int32 (v,): 0 for a column of its own, else which column it is collapsed into."""
     mean: np.ndarray
     """float64 (v,): mean copies in the pool, which stand for missing calls unless a variant is collapsed."""
     centre: np.ndarray
@@ -262,20 +296,26 @@ class SumSets(OfSets, name="gene-tests/sums", title="Sum the variants of sets", 
             "people": 1,
         }
         asked = [model | cls.foreseen_sets(plan, which) for which in batches(plan)]
-        return Foreseen([cls(plan, mean=np.zeros(len(a["items"])), **a) for a in asked], exact=False)
+        nothing = [np.zeros(len(a["items"]), np.int32) for a in asked]
+        return Foreseen(
+            [
+                cls(plan, column=none, mean=none.astype(float), **a)
+                for a, none in zip(asked, nothing, strict=True)
+            ],
+            exact=False,
+        )
 
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
-        """Return what is sent; unweighted products are counts of carriers, and without covariates all weights
-        are alike."""
-        of_one = not is_number(plan) and bool(plan.covariate_columns)
+        """Return what is sent; unweighted products of calls are counts of carriers, and without covariates
+        all weights are alike."""
+        of_one = DOSAGES.of(plan) or (not is_number(plan) and bool(plan.covariate_columns))
         return tuple(replace(array, of_one=array.of_one and of_one) for array in cls.sends)
 
     @property
     def in_sets(self) -> list[int]:
         """Number of columns of each set."""
-        each = (self.collapsed[some] for some in self.stretches)
-        return [int(np.count_nonzero(~rare) + rare.any()) for rare in each]
+        return [columns_among(self.column[some]) for some in self.stretches]
 
     @property
     def columns(self) -> int:
@@ -297,21 +337,42 @@ class SumSets(OfSets, name="gene-tests/sums", title="Sum the variants of sets", 
     def local(self, cohort: Cohort) -> Arrays:
         columns, weight = self._design(cohort.samples)
         sums, products = [np.zeros((0, self.width))], [np.zeros(0)]
-        for some in self.stretches:
-            copies = self.copies(cohort, some)
-            who = np.flatnonzero(copies.any(axis=0))  # few: variants are rare
-            own = self._columns(copies[:, who], some)
-            sums.append(own @ columns[who])
-            products.append((own * weight[who] @ own.T)[np.triu_indices(len(own))])
+        for some, size in zip(self.stretches, self.in_sets, strict=True):
+            copies, mean = self._columns(cohort, some)
+            who = np.flatnonzero(copies.any(axis=0))  # of calls few: variants are rare
+            sums.append(np.zeros((size, self.width)))
+            pairs = np.zeros((size, size))
+            for part in np.array_split(who, 1 + len(who) * size // _VALUES_AT_ONCE):
+                own = copies[:, part]
+                own = np.where(own == self.missing, mean[:, None], own / self.copy)
+                sums[-1] += own @ columns[part]
+                pairs += own * weight[part] @ own.T
+            products.append(pairs[np.triu_indices(size)])
         return {"sums": np.concatenate(sums), "products": np.concatenate(products)}
 
-    def _columns(self, copies: np.ndarray, some: slice) -> np.ndarray:
-        """A set's columns, float64 (columns, n): variants by themselves, then the collapsed ones."""
-        rare = self.collapsed[some]
-        alone = copies[~rare].astype(float)
-        np.copyto(alone, self.mean[some][~rare][:, None], where=alone == NO_CALL)
-        most = np.maximum(copies[rare].max(axis=0, keepdims=True, initial=0), 0)
-        return np.concatenate([alone, most[: int(rare.any())]])
+    def _columns(self, cohort: Cohort, some: slice) -> tuple[np.ndarray, np.ndarray]:
+        """A set's columns as `copies` has them, (columns, n): variants by themselves, then collapsed ones;
+        and what stands for a missing call in each.
+        """
+        column = self.column[some]
+        alone = np.flatnonzero(column == ALONE)
+        row = np.empty(len(column), np.int64)
+        row[alone] = np.arange(len(alone))
+        row[column > ALONE] = len(alone) + np.unique(column[column > ALONE], return_inverse=True)[1]
+        found = np.zeros(
+            (columns_among(column), len(cohort.samples)), np.uint16 if self.copy > 1 else np.uint8
+        )
+        for here, copies in self.copies(cohort, some):
+            for place, own in zip(
+                range(here.start - some.start, here.stop - some.start), copies, strict=True
+            ):
+                if column[place] == ALONE:
+                    found[row[place]] = own
+                else:
+                    np.maximum(found[row[place]], own, out=found[row[place]], where=own != self.missing)
+        mean = np.zeros(len(found))
+        mean[: len(alone)] = self.mean[some][alone]
+        return found, mean
 
     def _design(self, samples: Samples) -> tuple[np.ndarray, np.ndarray]:
         """Return what copies are multiplied with, (n, width), and weights, (n,); 0 for who lacks a value."""

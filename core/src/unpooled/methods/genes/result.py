@@ -8,8 +8,8 @@ import numpy as np
 
 from unpooled.asking.procedure import Rows
 from unpooled.asking.question import Arrays
-from unpooled.methods.genes.base import Batch, NullModel
-from unpooled.methods.genes.options import BETA, FLAT, SET_LIST, SET_WEIGHTS, read_sets
+from unpooled.methods.genes.base import ALONE, Batch, NullModel
+from unpooled.methods.genes.options import BETA, MADSEN_BROWNING, OWN, OWN_BETA, SET_WEIGHTS, sets_of
 from unpooled.methods.genes.questions import SumSets
 from unpooled.methods.genes.tests import TESTS, neg_log10_p
 from unpooled.methods.shared.standardise import is_number
@@ -17,12 +17,12 @@ from unpooled.pages.page import Html, section, table, tag
 from unpooled.plan.plan import Plan
 
 TABLE = "genes"
-"""A row per set of the plan's list. Columns:
+"""A row per set of the plan. Columns:
 
-index          its place in the list
+index          its place among them
 reason         why there is no result: NONE, FEW, TOO_MANY or NO_MODEL; TESTED if there is one
 columns        variants that were summed one by one
-collapsed      variants that were collapsed into one column beside these
+collapsed      variants that were collapsed into a column beside these, or several
 left_out       variants that too few people carry, even together, or that are collapsed in a set before
 n              people
 a1_freq        sum of the frequencies of the columns
@@ -59,7 +59,8 @@ def rows_of(plan: Plan, batch: Batch, null: NullModel, asked: SumSets, sums: Arr
     sizes = np.array(asked.in_sets)
     tested = np.flatnonzero(sizes)
     ends, pairs = np.cumsum(sizes), np.cumsum(sizes * (sizes + 1) // 2)
-    rare = np.bincount(batch.set_of[batch.collapsed], minlength=len(sizes))
+    of_sets = np.array(batch.sizes)
+    rare = np.bincount(batch.set_of[batch.column > ALONE], minlength=len(sizes))
     inverse = np.linalg.inv(null.products)
     scale = null.columns.scales[-1] if is_number(plan) else 1.0
     burden, p = np.full((len(tested), 2), np.nan), np.full((len(tested), len(TESTS)), np.nan)
@@ -76,7 +77,7 @@ def rows_of(plan: Plan, batch: Batch, null: NullModel, asked: SumSets, sums: Arr
         varies = np.diag(covariance) > _NEGLIGIBLE * np.diag(products) / null.variance
         covariance[~varies], covariance[:, ~varies] = 0, 0
         each = own[:, 0] / (2 * null.people)
-        weights = weights_of(plan, each)
+        weights = weights_of(plan, each, batch, batch.stretches[k])
         p[row] = neg_log10_p(scores, covariance, weights, each)
         frequency[row] = each.sum()
         if not np.isnan(p[row, 0]):
@@ -88,7 +89,7 @@ def rows_of(plan: Plan, batch: Batch, null: NullModel, asked: SumSets, sums: Arr
         {
             "index": (batch.first + tested).astype(np.uint32),
             "reason": np.zeros(len(tested), np.uint8),
-            "columns": (sizes - (rare > 0))[tested].astype(np.int32),
+            "columns": (of_sets - rare)[tested].astype(np.int32),
             "collapsed": rare[tested].astype(np.int32),
             "left_out": np.array(batch.left_out)[tested].astype(np.int32),
             "n": np.full(len(tested), null.people, np.int32),
@@ -104,14 +105,28 @@ _NEGLIGIBLE = 1e-9
 """Part of a column's squares below which what covariates leave of it is rounding."""
 
 
-def weights_of(plan: Plan, frequency: np.ndarray) -> np.ndarray:
-    """The weight of each column of a set by its frequency, float64 (m,)."""
+def weights_of(plan: Plan, frequency: np.ndarray, batch: Batch, some: slice) -> np.ndarray:
+    """The weight of each column of a set, float64 (m,), by its frequency and the weights of its variants."""
     chosen = SET_WEIGHTS.of(plan)
-    if chosen == FLAT:
-        return np.ones(len(frequency))
-    if chosen == BETA:
-        return np.asarray(25 * (1 - frequency) ** 24)
-    return np.asarray(1 / np.sqrt(frequency * (1 - frequency)))
+    found = np.ones(len(frequency))
+    if chosen in (BETA, OWN_BETA):
+        found = 25 * (1 - frequency) ** 24
+    if chosen == MADSEN_BROWNING:
+        found = 1 / np.sqrt(frequency * (1 - frequency))
+    if chosen in (OWN, OWN_BETA):
+        found = found * own_weights(batch.column[some], batch.own[some], batch.mean[some])
+    return np.asarray(found)
+
+
+def own_weights(column: np.ndarray, own: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """The own weight of each column of a set, (m,): of collapsed variants the mean of theirs by copies.
+
+    Not the most of weight times copies, as in regenie: a weight that is much larger than the others would let
+    the column tell of few carriers.
+    """
+    collapsed = (column == number for number in np.unique(column[column > ALONE]))
+    each = [np.average(own[inside], weights=mean[inside]) for inside in collapsed]
+    return np.append(own[column == ALONE], each)
 
 
 _SHOWN = 20
@@ -123,7 +138,7 @@ def shown(tables: Mapping[str, Arrays], plan: Plan) -> Html:
     p = found["neg_log10_p"][:]
     of_skato = p[:, TESTS.index("ADD-SKATO")]
     order = np.argsort(-np.nan_to_num(of_skato, nan=-1.0), kind="stable")[:_SHOWN]
-    sets = read_sets(SET_LIST.of(plan))
+    sets = sets_of(plan)
     rows = [
         [sets[index].title, f"{columns + collapsed:,}", *(f"{10.0**-value:.3g}" for value in p[k].tolist())]
         for k, index, columns, collapsed in zip(
