@@ -76,6 +76,44 @@ def test_a_score_to_its_file(pages: Pages, site: Site, clients: list[Cohort], tm
     all_end(clients)
 
 
+def test_sets_of_variants_from_files_to_their_tests(
+    pages: Pages, site: Site, clients: list[Cohort], tmp_path: Path
+) -> None:
+    made = simulate(
+        tmp_path, cohorts=(150,) * len(NAMES), variants=300, trait="quantitative", seed=5, pooled=False
+    )
+    lines = made.cohorts[0].with_suffix(".bim").read_text().splitlines()
+    genes = [[line.split()[1] for line in lines[k : k + 8]] for k in range(0, 80, 8)]
+    texts = {
+        "Sets of variants": "".join(f"gene{k} 1 {k} {','.join(gene)}\n" for k, gene in enumerate(genes)),
+        "Annotations of variants": "".join(
+            f"{name} gene{k} {('LoF', 'missense')[j % 2]}\n"
+            for k, gene in enumerate(genes)
+            for j, name in enumerate(gene)
+        ),
+        "Masks of annotations": "LoF LoF\ndamaging LoF,missense\n",
+    }
+    begin_study(pages, "Genes")
+    pages.choose("Tests of sets of variants")
+    pages.choose("Quantitative")
+    pages.fill("Trait", "height")
+    pages.fill("Largest frequency of the rarer allele (--max-maf)", "0.5")
+    for title, text in texts.items():
+        (file := tmp_path / "lines.setlist").write_text(text)
+        pages.page.get_by_label(f"Or take them from a file: {title}").set_input_files(file)
+        expect(pages.page.get_by_label(f"{title} (")).to_have_value(text)
+    pages.look("new-study-genes")
+    create(pages, "Genes")
+    run_all(pages, site, clients, tmp_path, made.cohorts)
+    look_at_what_is_done(pages, "genes")
+    table = pages.page.get_by_role("table", name="P values of the sets")
+    assert 10 < table.get_by_role("row").count() <= 21
+    expect(table.get_by_role("row").filter(has_text="gene3.damaging")).to_have_count(1)
+    found = pages.download("genes.regenie", tmp_path / "downloads").read_text().splitlines()
+    assert len(found) == 1 + 2 * 4 * len(genes)
+    all_end(clients)
+
+
 ROLES = """name,type,unit,role,encoding,values
 patient,text,,patient
 age,integer,years

@@ -1,9 +1,7 @@
 /** The columns of the cohorts' tables, each with its type, and of a category how its words become numbers. */
-import { useId, type ChangeEvent } from "react";
-
 import { Button } from "../../ui/Button";
 import { FieldGroup, SelectField, TextArea, TextField } from "../../ui/Field";
-import { Muted, Row, Stack } from "../../ui/Layout";
+import { Muted, Row } from "../../ui/Layout";
 import { plural, t } from "../../words/language";
 import {
   columnsFrom,
@@ -17,6 +15,7 @@ import {
   type Encoding,
   type Scaling,
 } from "./columns";
+import { FromFile } from "./FromFile";
 import styles from "./ColumnRows.module.css";
 
 const types = () =>
@@ -243,30 +242,3 @@ function Levels({ hint, levels, onChange }: LevelsProps) {
     </div>
   );
 }
-
-interface FileProps {
-  label: string;
-  hint?: string;
-  accept: string;
-  onRead: (text: string) => void;
-}
-
-/** Reads a file here in the browser; nothing of it is sent but what the form then shows. */
-function FromFile({ label, hint, accept, onRead }: FileProps) {
-  const id = useId();
-  const read = async (event: ChangeEvent<HTMLInputElement>) => {
-    const input = event.currentTarget;
-    const [file] = input.files ?? [];
-    if (file) onRead(await file.slice(0, MOST).text());
-    input.value = "";
-  };
-  return (
-    <Stack>
-      <label htmlFor={id}>{label}</label>
-      <input id={id} type="file" accept={accept} onChange={read} />
-      {hint && <Muted>{hint}</Muted>}
-    </Stack>
-  );
-}
-
-const MOST = 1 << 22; // bytes: more than any line of names, and any list of values that a plan can have

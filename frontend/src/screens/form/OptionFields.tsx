@@ -9,9 +9,10 @@ import {
   TextArea,
   TextField,
 } from "../../ui/Field";
-import { Columns, Muted } from "../../ui/Layout";
+import { Columns, Muted, Stack } from "../../ui/Layout";
 import { Covariates } from "./Covariates";
 import { COMPENSATOR, needsCompensator, TRUST } from "./form";
+import { FromFile } from "./FromFile";
 import { Marked } from "./Marked";
 import {
   isLimit,
@@ -54,7 +55,7 @@ export function OptionFields({ place, ...part }: Part & { place: Place }) {
 
 type Run = [Option, ...Option[]];
 
-const isNarrow = ({ kind }: Option) => !["switch", "choice", "covariates"].includes(kind);
+const isNarrow = ({ kind }: Option) => !["switch", "choice", "covariates", "lines"].includes(kind);
 const isBeside = (one: Option, other: Option) =>
   isLimit(one) === isLimit(other) &&
   ((isNarrow(one) && isNarrow(other)) || (one.kind === "switch" && other.kind === "switch"));
@@ -112,7 +113,12 @@ function OptionField({ option, form, method, set, wrong }: Part & { option: Opti
         <NumberField {...shown} required={isRequired} />
       );
     case "lines":
-      return <TextArea {...shown} rows={8} required={isRequired} />;
+      return (
+        <Stack>
+          <TextArea {...shown} rows={6} required={isRequired} />
+          <FromFile label={t("Or take them from a file: {{what}}", { what: title })} onRead={change} />
+        </Stack>
+      );
     default:
       return <TextField {...shown} required={isRequired} autoComplete="off" />;
   }

@@ -16,6 +16,7 @@ import { Encoding } from "./results/Encoding";
 import { Figures } from "./results/figures";
 import { Model } from "./results/Model";
 import { Polygenic } from "./results/Polygenic";
+import { Sets } from "./results/Sets";
 import { Parameters, SummaryOfTable } from "./results/Tables";
 import styles from "./Results.module.css";
 import { useStudy } from "./StudyLayout";
@@ -46,7 +47,7 @@ export function Results() {
           <Pictures key={shown.phenotype} study={shown} />
         </div>
       )}
-      <FromFiles study={study} />
+      <FromFiles study={study} shown={shown} />
       <Files study={study} />
     </Figures>
   );
@@ -58,12 +59,13 @@ function NotYet({ study }: { study: Study }) {
 }
 
 /** Of a study without pictures of variants, what its files have. */
-function FromFiles({ study }: { study: Study }) {
+function FromFiles({ study, shown }: { study: Study; shown: ResultsOf }) {
   const { data: files = [] } = useQuery(results(study.id));
   const named = (end: string) => files.find(({ name }) => name.endsWith(end))?.name;
   const [parameters, summary] = [named(".parameters.json"), named(".summary.tsv")];
   const [encoding, model] = [named(".encoding.json"), named(".model.json")];
   const [score, density] = [named(".performance.json"), named(".density")];
+  const sets = named(shown.phenotype ? `.${shown.phenotype}.regenie` : ".regenie");
   const eigenvalues = named(".eigenval.error") ?? named(".eigenval");
   return (
     <>
@@ -73,6 +75,7 @@ function FromFiles({ study }: { study: Study }) {
       {model && <Model study={study} file={model} />}
       {score && <Polygenic study={study} file={score} />}
       {eigenvalues && <Components study={study} file={eigenvalues} />}
+      {sets && <Sets study={study} file={sets} />}
       {density && <Density study={study} file={density} />}
     </>
   );
