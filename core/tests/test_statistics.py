@@ -16,6 +16,8 @@ from unpooled.kernels.multiple_testing import adjust
 from unpooled.kernels.statistics import (
     allelic_chi_square,
     chi_square_neg_log10_p,
+    chi_squares_neg_log10_p,
+    f_neg_log10_p,
     genomic_inflation,
     hardy_weinberg_p,
     normal_neg_log10_p,
@@ -131,6 +133,22 @@ def test_t_p_values(freedom: int) -> None:
     t = np.concatenate([np.linspace(0, 6, 61), np.geomspace(6, 30, 20)])
     wanted = 2 * stats.t.sf(t, freedom)
     np.testing.assert_allclose(p_value(t_neg_log10_p(t, np.int64(freedom))), wanted, rtol=1e-10)
+
+
+def test_chi_square_and_f_of_several_columns() -> None:
+    x, columns = np.array([0.1, 1.0, 3.0, 30.0, 600.0, 1e5])[:, None], np.arange(1, 64)
+    expected = -stats.chi2.logsf(x, columns) / math.log(10)
+    near, found = expected < 290, chi_squares_neg_log10_p(x, columns)
+    np.testing.assert_allclose(found[near], expected[near], rtol=1e-11, atol=1e-15)
+    # By mpmath, with 50 digits.
+    assert chi_squares_neg_log10_p(np.array([1e5]), 12)[0] == pytest.approx(21693.308382956206)
+    for freedom in (5, 50, 5000):
+        expected = -stats.f.logsf(x / columns, columns, freedom) / math.log(10)
+        near, found = expected < 290, f_neg_log10_p(x, columns, freedom)
+        np.testing.assert_allclose(found[near], expected[near], rtol=1e-10, atol=1e-14)
+    # Of two columns in closed form.
+    found = f_neg_log10_p(x[:, 0], 2, 5000)
+    np.testing.assert_allclose(found, 2500 * np.log10(1 + x[:, 0] / 5000), rtol=1e-10)
 
 
 @pytest.mark.parametrize("freedom", [50, 300, 5000, 100_000])

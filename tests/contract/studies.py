@@ -421,6 +421,9 @@ STUDIES: dict[str, Callable[[], Small]] = {
     "linear, interaction": lambda: of_variants(
         "linear", interaction=("age",), missing="exact", files=_OF_PLINK
     ),
+    "linear, joint test": lambda: of_variants(
+        "linear", interaction=("age",), joint_test=True, files=_OF_PLINK
+    ),
     "logistic, interaction": lambda: of_variants("logistic", interaction=("age",), files=_OF_PLINK),
     "logistic, recessive": lambda: of_variants("logistic", genotype_model="recessive", files=_OF_PLINK),
     "logistic, genotypic with interaction": lambda: of_variants(

@@ -1612,6 +1612,8 @@ export interface components {
             genotype_model?: components["schemas"]["GenotypeModelEnum"];
             /** @description Interaction with. Covariates whose product with the genotype is in the model, by name. Empty for none. */
             interaction?: string[];
+            /** @description Joint test of genotype and interactions. Whether the variant has any effect, at any value of the covariates that it interacts with. */
+            joint_test?: boolean;
             /** @description Cohorts apart. As with an indicator of each cohort among the covariates: cohorts are not compared with one another. Each subtracts its own means, so that no sum is one cohort's. From 4 cohorts on. */
             cohorts_apart?: boolean;
             /** @description Heterogeneity across fewer cohorts. Effects are combined from 3 cohorts on, instead of 4, random ones of 5. One of so few that subtracts its own estimate can work out those of the others, though not whose each is. */
@@ -2472,6 +2474,8 @@ export interface components {
             genotype_model?: components["schemas"]["GenotypeModelEnum"];
             /** @description Interaction with. Covariates whose product with the genotype is in the model, by name. Empty for none. */
             interaction?: string[];
+            /** @description Joint test of genotype and interactions. Whether the variant has any effect, at any value of the covariates that it interacts with. */
+            joint_test?: boolean;
             /** @description Cohorts apart. As with an indicator of each cohort among the covariates: cohorts are not compared with one another. Each subtracts its own means, so that no sum is one cohort's. From 4 cohorts on. */
             cohorts_apart?: boolean;
             /** @description Heterogeneity across fewer cohorts. Effects are combined from 3 cohorts on, instead of 4, random ones of 5. One of so few that subtracts its own estimate can work out those of the others, though not whose each is. */
@@ -3000,6 +3004,8 @@ export interface components {
             genotype_model?: components["schemas"]["GenotypeModelEnum"];
             /** @description Interaction with. Covariates whose product with the genotype is in the model, by name. Empty for none. */
             interaction?: string[];
+            /** @description Joint test of genotype and interactions. Whether the variant has any effect, at any value of the covariates that it interacts with. */
+            joint_test?: boolean;
             /** @description Cohorts apart. As with an indicator of each cohort among the covariates: cohorts are not compared with one another. Each subtracts its own means, so that no sum is one cohort's. From 4 cohorts on. */
             cohorts_apart?: boolean;
             /** @description Heterogeneity across fewer cohorts. Effects are combined from 3 cohorts on, instead of 4, random ones of 5. One of so few that subtracts its own estimate can work out those of the others, though not whose each is. */
@@ -3386,6 +3392,8 @@ export interface components {
             genotype_model?: components["schemas"]["GenotypeModelEnum"];
             /** @description Interaction with. Covariates whose product with the genotype is in the model, by name. Empty for none. */
             interaction?: string[];
+            /** @description Joint test of genotype and interactions. Whether the variant has any effect, at any value of the covariates that it interacts with. */
+            joint_test?: boolean;
             /** @description Cohorts apart. As with an indicator of each cohort among the covariates: cohorts are not compared with one another. Each subtracts its own means, so that no sum is one cohort's. From 4 cohorts on. */
             cohorts_apart?: boolean;
             /** @description Heterogeneity across fewer cohorts. Effects are combined from 3 cohorts on, instead of 4, random ones of 5. One of so few that subtracts its own estimate can work out those of the others, though not whose each is. */

@@ -47,7 +47,8 @@ def statistic(rows: Arrays) -> NDArray[np.float64]:
 
 def adjusted(rows: Arrays) -> Adjusted:
     """Adjusted P values of the variants."""
-    return adjust(statistic(rows), None if "joint" in rows else rows.get("freedom"), joint="joint" in rows)
+    freedom = None if "joint" in rows else rows.get("freedom")
+    return adjust(statistic(rows), freedom, rows.get("joint_freedom"))
 
 
 def write_adjusted(file: BinaryIO, panel: Panel, rows: Arrays, layout: Layout) -> None:

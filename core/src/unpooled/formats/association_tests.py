@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -10,8 +9,8 @@ from numpy.typing import NDArray
 
 from unpooled.asking.question import Arrays
 from unpooled.formats.layout import Layout
+from unpooled.kernels.statistics import chi_squares_neg_log10_p, f_neg_log10_p
 from unpooled.panel.panel import Panel
-from unpooled.plan.genotype_model import JOINT
 
 SEX, OF_X = "SEX", "(X)"
 """PLINK's name of the sex that it adds on X, and what follows where a covariate has that name."""
@@ -21,10 +20,13 @@ Which: TypeAlias = slice | NDArray[np.integer]
 
 
 def tests(layout: Layout, rows: Arrays) -> list[bytes]:
-    """Names of the tests: of the columns of `beta` and `se`, then that of the joint test, if there is one."""
+    """Names of the tests: of the columns of `beta` and `se`, then of the joint test, if there is one, that
+    where sex is a covariate last.
+    """
     names = [name.encode() for name in _usual(layout)]
     names += _of_sex(layout)[: rows["beta"].shape[1] - len(names)]
-    return names + [JOINT.encode()] * layout.terms.has_joint_test
+    joint = dict.fromkeys((layout.terms.joint, layout.terms_with_sex.joint))
+    return names + [name.encode() for name in joint if name]
 
 
 def _usual(layout: Layout) -> list[str]:
@@ -87,26 +89,39 @@ def with_joint_test(
     if "joint" not in rows:
         return statistic, neg_log10_p
     variant, test = line
-    is_joint, joint = test == rows["beta"].shape[1], rows["joint"][variant]
-    p = rows["joint_neg_log10_p_by_f"][variant] if by_f else joint / (2 * math.log(10))
-    of_joint = joint / 2 if by_f else joint
-    return np.where(is_joint, of_joint, statistic), np.where(is_joint, p, neg_log10_p)
+    is_joint, joint, freedom = test >= rows["beta"].shape[1], *of_joint_test(rows, variant)
+    if by_f:
+        p, joint = f_neg_log10_p(joint, freedom, rows["n"][variant]), joint / freedom
+    else:
+        p = chi_squares_neg_log10_p(joint, freedom)
+    return np.where(is_joint, joint, statistic), np.where(is_joint, p, neg_log10_p)
 
 
-def tests_each(layout: Layout, panel: Panel, rows: Arrays) -> NDArray[np.int32]:
-    """Count the tests of each variant: on X there may be SEX, too, and its interaction."""
-    most, usual = np.array([len(tests(layout, rows)), len(_usual(layout))], np.int32)
-    if layout.terms.has_joint_test:
-        return np.full(len(rows["variant"]), most)
+def of_joint_test(rows: Arrays, part: Which) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Chi-square of the joint test of some rows, and its degrees of freedom."""
+    return rows["joint"][part], rows["joint_freedom"][part].astype(np.int64)
+
+
+def lines_of(layout: Layout, panel: Panel, rows: Arrays) -> Lines:
+    """Index the lines of a report: on X there may be SEX, too, and its interaction."""
+    widest, usual = rows["beta"].shape[1], len(_usual(layout))
     on_x = panel.chromosome[rows["variant"][:]] == layout.autosomes + 1
-    return np.asarray(np.where(on_x, most, usual))
+    each = np.where(on_x, widest, usual).astype(np.int32)
+    if "joint" not in rows:
+        return Lines(each)
+    of_joint = widest + (rows["joint_freedom"][:] != layout.terms.jointly)
+    return Lines(each + np.int32(1), of_joint.astype(np.int64))
 
 
 class Lines:
     """Index from every line of a report to its variant and test."""
 
-    def __init__(self, each: NDArray[np.int32]) -> None:
-        """`each` says how many lines each variant has. Kept are the runs of variants that have as many."""
+    def __init__(self, each: NDArray[np.int32], last: NDArray[np.int64] | None = None) -> None:
+        """`each` says how many lines each variant has. Kept are the runs of variants that have as many.
+
+        `last` is the test of each variant's last line, where it is not that of its place.
+        """
+        self._last = last
         first = np.flatnonzero(np.diff(each, prepend=np.int32(0)))
         self._first, self._each = first, each[first].astype(np.int64)
         self._end = np.cumsum(np.diff(np.append(first, len(each))) * self._each)
@@ -120,4 +135,7 @@ class Lines:
         run = np.searchsorted(self._end, line, side="right")
         begin = np.append(0, self._end)[run]
         after, test = np.divmod(line - begin, self._each[run])
-        return self._first[run] + after, test
+        variant = self._first[run] + after
+        if self._last is not None:
+            test = np.where(test == self._each[run] - 1, self._last[variant], test)
+        return variant, test

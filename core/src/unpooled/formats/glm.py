@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 from unpooled.asking.question import Arrays
 from unpooled.formats import titles
 from unpooled.formats.association_tests import (
-    Lines,
     as_plink2_orders,
     begin_of_sex,
+    lines_of,
     of_test,
     tests,
-    tests_each,
     with_joint_test,
 )
 from unpooled.formats.layout import Layout
@@ -93,7 +92,7 @@ def write_glm(
     chromosomes = chromosome_names(layout.autosomes)
     errors = [*(ERRORS[code] for code in range(len(ERRORS))), b"SEPARATION,REF"]
     variants = Variants(_as_plink2_writes(panel), rows, [*names, *errors, *chromosomes, b"N", b"Y"])
-    lines = Lines(tests_each(layout, panel, rows))
+    lines = lines_of(layout, panel, rows)
     wanted = _wanted(layout) - (set() if falls_back else {"firth"})
     odds = layout.odds and "beta" not in wanted
     effect = titles.ODDS_RATIO if odds else titles.BETA
@@ -159,7 +158,7 @@ def _mach_r2(layout: Layout, rows: Arrays, variant: NDArray[np.int64], chromosom
 
 def _statistic(layout: Layout, logistic: bool) -> titles.Title:
     """Return the title of the statistic; in a report with a joint test it names both."""
-    if layout.terms.has_joint_test:
+    if layout.terms.joint:
         return titles.Z_OR_F if logistic else titles.T_OR_F
     return titles.Z if logistic else titles.T
 

@@ -14,7 +14,7 @@ import numpy as np
 from unpooled.asking.question import Arrays
 from unpooled.formats import titles
 from unpooled.formats.adjusted import reported
-from unpooled.formats.association_tests import Lines, tests, tests_each, with_joint_test
+from unpooled.formats.association_tests import lines_of, tests, with_joint_test
 from unpooled.formats.layout import Layout
 from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Real, Text, Whole, write_table
@@ -26,7 +26,7 @@ def write_report(file: BinaryIO, panel: Panel, rows: Arrays, layout: Layout) -> 
     """`.assoc.linear`; or `.assoc.logistic`, with odds ratios, or their logarithms with `beta`."""
     odds = layout.odds
     variants = Variants(panel, rows, tests(layout, rows))
-    lines = Lines(tests_each(layout, panel, rows))
+    lines = lines_of(layout, panel, rows)
     effect = titles.ODDS_RATIO if odds else titles.BETA
 
     def block(part: slice) -> list[Column]:

@@ -49,11 +49,11 @@ phenotype is, NO_RESIDUAL.
 
 @compiled
 def least_squares(
-    products: Any, with_y: Any, y_squares: Any, people: Any, means: Any, scales: Any, full: Any
+    products: Any, with_y: Any, y_squares: Any, people: Any, means: Any, scales: Any, full: Any, tested: Any
 ) -> Any:
-    """Fit all problems: (beta (m, p), se (m, p), code uint8 (m,), correlations (m, p)).
+    """Fit all problems: (beta (m, p), se (m, p), code uint8 (m,), covariances (m, t, t)).
 
-    The last are of each estimate with the first.
+    The last are of the estimates that `tested`, int64 (t,), names.
 
     products   (m, p, p) about the means          with_y     (m, p) about the means
     y_squares  (m,) about the mean                people     int64 (m,)
@@ -63,8 +63,8 @@ def least_squares(
                nothing; the phenotype's stand last
     """
     m, p = with_y.shape
-    beta, se, correlation = np.full((m, p), np.nan), np.full((m, p), np.nan), np.full((m, p), np.nan)
-    code = np.zeros(m, np.uint8)
+    beta, se, code = np.full((m, p), np.nan), np.full((m, p), np.nan), np.zeros(m, np.uint8)
+    covariance = np.full((m, len(tested), len(tested)), np.nan)
     inverse, half = np.empty((p, p)), np.empty((p, p))
     spread, slope = np.empty(p), np.empty(p)
     for v in range(m):
@@ -87,13 +87,41 @@ def least_squares(
                 code[v] = NO_RESIDUAL
             beta[v, i] = slope[i] * unit
             se[v, i] = np.sqrt(size)
-            correlation[v, i] = inverse[0, i] / np.sqrt(inverse[0, 0] * inverse[i, i])
+        for k in range(len(tested)):
+            for j in range(len(tested)):
+                a, b = tested[k], tested[j]
+                of_two = np.sqrt(inverse[a, a] * inverse[b, b])
+                covariance[v, k, j] = se[v, a] * se[v, b] * inverse[a, b] / of_two
         if code[v] != FITTED:
             beta[v] = np.nan
             se[v] = np.nan
         elif _entangled(inverse, spread, means[v], people[v]):
             code[v] = UNSTABLE
-    return beta, se, code, correlation
+    return beta, se, code, covariance
+
+
+@compiled
+def wald(beta: Any, covariance: Any) -> Any:
+    """Return Wald's chi-square b' V^-1 b of t estimates at once, (m,), from (m, t) and (m, t, t); NaN where V
+    is singular.
+    """
+    m, t = beta.shape
+    found = np.full(m, np.nan)
+    inverse, lower, score = np.empty((t, t)), np.empty((t, t)), np.empty(t)
+    for v in range(m):
+        for i in range(t):
+            score[i] = beta[v, i] / np.sqrt(covariance[v, i, i])
+            for j in range(t):
+                inverse[i, j] = covariance[v, i, j] / np.sqrt(covariance[v, i, i] * covariance[v, j, j])
+        if _invert(inverse, lower):
+            # By the inverse of Cholesky's factor: a sum of squares, in which nothing cancels.
+            found[v] = 0.0
+            for i in range(t):
+                part = 0.0
+                for j in range(i + 1):
+                    part += lower[i, j] * score[j]
+                found[v] += part * part
+    return found
 
 
 @compiled

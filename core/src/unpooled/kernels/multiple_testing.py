@@ -16,6 +16,7 @@ from unpooled.kernels.compiled import compiled
 from unpooled.kernels.statistics import (
     chi_square_neg_log10_p,
     chi_square_p_value,
+    chi_squares_neg_log10_p,
     genomic_inflation,
     p_value,
     t_neg_log10_p,
@@ -96,26 +97,27 @@ class Adjusted:
         }
 
 
-def adjust(statistic: Floats, freedom: NDArray[np.integer] | None = None, *, joint: bool = False) -> Adjusted:
+def adjust(
+    statistic: Floats, freedom: NDArray[np.integer] | None = None, joint: NDArray[np.integer] | None = None
+) -> Adjusted:
     """Adjusted P values of t or z statistics, (m,); NaN where there is no test.
 
-    `freedom`, (m,), are the degrees of freedom of t; None says that the statistics are normal, or, if
-    `joint`, roots of chi-square with two degrees. Of those nothing is said by genomic control.
+    `freedom`, (m,), are the degrees of freedom of t; None says that the statistics are normal, or, given
+    `joint`, (m,), roots of chi-square with so many degrees. Of those nothing is said by genomic control.
     """
     known = np.flatnonzero(~np.isnan(statistic)).astype(np.uint32)
     size = np.abs(statistic[known])
     del statistic  # columns are large: each goes as soon as it has served
-    freedom = None if freedom is None else freedom[known]
+    freedom, joint = (None if degrees is None else degrees[known] for degrees in (freedom, joint))
     p = np.empty(len(size))
     for part in _blocks(len(p)):
-        p[part] = _p(size[part], None if freedom is None else freedom[part], joint)
+        if joint is None:
+            p[part] = _two_sided(size[part], None if freedom is None else freedom[part])
+        else:
+            p[part] = p_value(chi_squares_neg_log10_p(np.square(size[part]), joint[part].astype(np.int64)))
     rank = np.argsort(_rounded(p), kind="stable")
     p.sort()
     return Adjusted(known[rank], p, size[rank], None if freedom is None else freedom[rank])
-
-
-def _p(size: Floats, freedom: NDArray[np.integer] | None, joint: bool) -> Floats:
-    return np.asarray(np.exp(-np.square(size) / 2)) if joint else _two_sided(size, freedom)
 
 
 def _blocks(tests: int) -> Iterator[slice]:

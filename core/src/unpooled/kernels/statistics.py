@@ -81,6 +81,25 @@ def chi_square_neg_log10_p(chi_square: Floats) -> Floats:
     return normal_neg_log10_p(np.sqrt(chi_square))
 
 
+def chi_squares_neg_log10_p(chi_square: Floats, freedom: int | Counts) -> Floats:
+    """-log10 of the upper tail of chi-square with so many degrees of freedom, broadcast; NaN stays NaN.
+
+    P(X > x) is exp(-x / 2) with two, and two more add (x / 2)^a exp(-x / 2) / Gamma(a + 1) to P with 2a (DLMF
+    8.8.2): in logarithms, as with one.
+    """
+    from scipy.special import gammaln, xlogy
+
+    x, df = np.broadcast_arrays(np.asarray(chi_square, np.float64), freedom)
+    even = df % 2 == 0
+    log_p = np.where(even, -x / 2, chi_square_neg_log10_p(x) * -_LOG_10)
+    for steps in range((int(df.max(initial=1)) - 1) // 2):
+        a = np.where(even, 1.0, 0.5) + steps
+        more = xlogy(a, x / 2) - x / 2 - gammaln(a + 1)
+        with np.errstate(invalid="ignore"):
+            log_p = np.where(df >= 2 * a + 2, np.logaddexp(log_p, more), log_p)
+    return np.maximum(log_p / -_LOG_10, 0.0)
+
+
 def normal_neg_log10_p(z: Floats) -> Floats:
     """-log10 of P(|Z| > |z|) for the standard normal distribution; NaN stays NaN."""
     from scipy.special import log_ndtr
@@ -90,21 +109,27 @@ def normal_neg_log10_p(z: Floats) -> Floats:
 
 
 def t_neg_log10_p(t: Floats, freedom: Floats | Counts) -> Floats:
-    """-log10 of P(|T| > |t|) for Student's t with so many degrees of freedom, broadcast; NaN stays NaN.
+    """-log10 of P(|T| > |t|) for Student's t with so many degrees of freedom, broadcast; NaN stays NaN."""
+    return f_neg_log10_p(np.square(t), 1, freedom)
 
-    P = I_x(df / 2, 1 / 2), x = df / (df + t^2): the regularised incomplete beta function. Where that nears
-    the smallest float64, its logarithm comes from the continued fraction instead.
+
+def f_neg_log10_p(size: Floats, columns: int | Counts, freedom: Floats | Counts) -> Floats:
+    """-log10 of the upper tail of F with `columns` and `freedom` degrees of freedom, at `size` / `columns`,
+    broadcast; NaN stays NaN.
+
+    P = I_x(df / 2, columns / 2), x = df / (df + size): the regularised incomplete beta function. Where that
+    nears the smallest float64, its logarithm comes from the continued fraction instead.
     """
     from scipy.special import betainc, betaincc
 
-    t, df = np.broadcast_arrays(np.asarray(t, np.float64), np.asarray(freedom, np.float64))
+    f, k, df = np.broadcast_arrays(*(np.asarray(each, np.float64) for each in (size, columns, freedom)))
     with np.errstate(all="ignore"):
         # Whichever of x and 1 - x is not rounded off.
-        small = betaincc(0.5, df / 2, t * t / (df + t * t))
-        log_p = np.log(np.where(t * t < df, small, betainc(df / 2, 0.5, df / (df + t * t))))
+        small = betaincc(k / 2, df / 2, f / (df + f))
+        log_p = np.log(np.where(f < df, small, betainc(df / 2, k / 2, df / (df + f))))
         tail = log_p < _LOG_TINY
         if tail.any():
-            log_p[tail] = log_betainc(df[tail] / 2, 0.5, (df / (df + t * t))[tail])
+            log_p[tail] = log_betainc(df[tail] / 2, k[tail] / 2, (df / (df + f))[tail])
         return np.maximum(log_p / -_LOG_10, 0.0)
 
 

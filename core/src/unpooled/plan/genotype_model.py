@@ -9,12 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from unpooled.plan.common_options import CONDITION, COVARIATES
-from unpooled.plan.options import Answer, Choice, Place, Words
+from unpooled.plan.options import Answer, Choice, Place, Switch, Words
 from unpooled.plan.plan import Plan
 
 ADDITIVE = "additive"
 JOINT = "GENO_2DF"
-"""PLINK's name of the joint test of two columns."""
+"""PLINK's name of the joint test of both columns of a model."""
+CHOSEN = "USER_{}DF"
+"""PLINK's name of a joint test of chosen columns."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,8 @@ class Terms:
     model: str
     interacting: tuple[int, ...]
     """Columns of covariates that the genotype is multiplied with. Sex, on X, is the one after all of them."""
+    tests_all: bool = False
+    """True if the joint test is of all columns, those of interactions included."""
 
     @property
     def coded(self) -> tuple[Coded, ...]:
@@ -76,8 +80,19 @@ class Terms:
         return _ADD in self.coded
 
     @property
-    def has_joint_test(self) -> bool:
+    def has_two(self) -> bool:
+        """True if the model has two columns."""
         return len(self.coded) > 1
+
+    @property
+    def jointly(self) -> int:
+        """Count the columns of the joint test, the first of `own`; 0 without one."""
+        return len(self.own) if self.tests_all else len(self.coded) * self.has_two
+
+    @property
+    def joint(self) -> str:
+        """PLINK's name of the joint test; empty without one."""
+        return CHOSEN.format(self.jointly) if self.tests_all else JOINT * self.has_two
 
     def places(self, covariates: int, with_sex: bool) -> list[int]:
         """Return the design index of each of `own`: the first, then covariates and sex, then the others."""
@@ -173,14 +188,25 @@ INTERACTION = Words(
     rule=_interaction_problem,
 )
 
-OPTIONS = (GENOTYPE_MODEL, INTERACTION)
+JOINT_TEST = Switch(
+    name="joint_test",
+    came_later=True,
+    label="Joint test of genotype and interactions",
+    hint="Whether the variant has any effect, at any value of the covariates that it interacts with.",
+    place=Place.MODEL,
+    needs=INTERACTION.name,
+    fact="of genotype and interactions at once",
+    methods="Genotype and interactions were tested jointly, by Wald's test.",
+)
+
+OPTIONS = (GENOTYPE_MODEL, INTERACTION, JOINT_TEST)
 
 
 def names_problem(plan: Plan) -> dict[str, str]:
     """Refuse a covariate called as the phenotype or another line of the report, by the plan's field."""
     terms = terms_of(plan)
     of_genotype, of_interactions = terms.tests(plan.covariate_columns)
-    lines = [*of_genotype, *of_interactions, *[JOINT] * terms.has_joint_test]
+    lines = [*of_genotype, *of_interactions, terms.joint, terms_of(plan, with_sex=True).joint]
     if taken := sorted({*lines, *plan.phenotype_names} & {*plan.covariate_columns}):
         whose = "the phenotype" if taken[0] in plan.phenotype_names else "a line of the report"
         return {
@@ -200,4 +226,5 @@ def terms_of(plan: Plan, with_sex: bool = False) -> Terms:
         begins, ends = ends, ends + len(covariate.columns)
         if covariate.title in INTERACTION.of(plan):
             found += range(begins, ends)
-    return Terms(GENOTYPE_MODEL.of(plan), (*found, *([ends] if with_sex and found else [])))
+    interacting = (*found, *([ends] if with_sex and found else []))
+    return Terms(GENOTYPE_MODEL.of(plan), interacting, JOINT_TEST.of(plan) and bool(interacting))

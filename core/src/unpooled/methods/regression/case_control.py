@@ -59,7 +59,7 @@ class CaseControlCounts:
         One column does so if all cases have at least (or at most) as much of it as any control; two do so if
         only cases, or only controls, have some genotype.
         """
-        if terms.has_joint_test:
+        if terms.has_two:
             one_sided = (self.cases == 0) != (self.controls == 0)
             return np.asarray(one_sided.any(axis=1))
         coded = self._coded(terms)

@@ -198,10 +198,11 @@ class Fitting(ByVariant):
         They are of the usual fit, or of Firth's penalised one.
         """
         model, m, terms = self.model, len(self.n), self.model.terms(plan)
-        units, joint = model.units(terms), {}
+        units = model.units(terms)
         estimates, errors = np.full((2, m, len(units)), np.nan)
-        correlation = np.full(m, np.nan)
         own = terms.places(len(model.columns.centre), model.with_sex)
+        tested = np.array(own[: terms.jointly], np.int64)
+        both = np.full((m, len(tested)), np.nan), np.full((m, len(tested), len(tested)), np.nan)
         if beta is not None and hessian is not None:
             beta, hessian = self._of_a1(beta, hessian)
             variance = newton(np.zeros_like(beta), hessian)[2]
@@ -209,17 +210,17 @@ class Fitting(ByVariant):
                 covariance = model.covariance(terms, self.coding, hessian)
                 beta, hessian = model.as_in_report(terms, self.coding, beta, hessian)
                 variance = np.diagonal(covariance, axis1=1, axis2=2)
-                first, second = 1 + np.array(own[:2] if terms.has_joint_test else own[:1] * 2)
-                correlation = covariance[:, first, second] / np.sqrt(variance[:, first] * variance[:, second])
             code = np.where(code == codes.FITTED, model.refusals(terms, hessian, variance), code)
             good = np.isin(code, (codes.FITTED, codes.PENALISED, *codes.REFUSED))[:, None]
             estimates = np.where(good, beta[:, 1:] * units, np.nan)
+            if len(tested):  # in the units of the fit, for the test is the same in any
+                of_tested = np.ascontiguousarray(covariance[:, 1 + tested][:, :, 1 + tested])
+                both = np.where(good, beta[:, 1 + tested], np.nan), of_tested
             # A standard error has no sign, though a unit may have one.
             errors = np.where(good, np.sqrt(variance[:, 1:]) * np.abs(units), np.nan)
             refused = (self.refused != codes.FITTED) & np.isin(code, (codes.FITTED, codes.UNFINISHED))
             code = np.where(refused, self.refused, code).astype(np.uint8)
-        if terms.has_joint_test:
-            joint = joint_test(estimates[:, own[:2]], errors[:, own[:2]], correlation, self.n)
+        joint = joint_test(*both)
         estimates[:, own] *= unit(self.coding)
         errors[:, own] *= unit(self.coding)
         shown = reported_tests(plan, self.pool, estimates, errors, model.with_sex)
@@ -263,7 +264,7 @@ class Fitting(ByVariant):
         if self.model.code == codes.FITTED:
             found[:, 2 : 1 + len(self.model.beta)] = self.model.beta[1:]
             found[:, 0] = self.model.beta[0]
-        if not terms.has_joint_test:
+        if not terms.has_two:
             counts = self.counted_calls(plan)
             found[:, 0] -= counts.log_odds if self.model.code == codes.FITTED else 0.0
             found[:, :2] += counts.penalised(terms)

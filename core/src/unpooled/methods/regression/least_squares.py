@@ -102,7 +102,8 @@ class Fitting:
         size = 1 + self.columns.means**2
         products_of = [0.0 if k in (-1, c) else whole[k] * size[k] for _, k in self.terms.extra]
         full = np.concatenate([[0.0], whole[:c], [everyone] * with_sex, products_of, whole[c:]])
-        beta, se, code, correlation = least_squares(
+        tested = np.array(at[: self.terms.jointly], np.int64)
+        beta, se, code, covariance = least_squares(
             problem.products,
             problem.with_y,
             problem.y_squares,
@@ -110,6 +111,7 @@ class Fitting:
             problem.means,
             scales,
             full,
+            tested,
         )
         still = (code == codes.CONSTANT) & ~self.calls.alike
         still &= self.coded.still.any(axis=1) | bool(self.terms.interacting)
@@ -119,9 +121,10 @@ class Fitting:
         code[singular], beta[singular], se[singular] = codes.SINGULAR, np.nan, np.nan
         with np.errstate(invalid="ignore", divide="ignore"):
             frequency = self._frequency(first_is_a1)
+        joint = joint_test(beta[:, tested], covariance)
         beta[:, at] *= unit(self.coding)
         se[:, at] *= unit(self.coding)
-        shown = self._shown(problem, beta, se, correlation, with_sex)
+        shown = self._shown(problem, beta, se) | joint
         counts = self.counted.table.columns(first_is_a1)
         counts |= self.calls.quality(self.plan)
         variant = {"variant": self.counted.variants}
@@ -156,23 +159,17 @@ class Fitting:
         copies = np.where(first_is_a1[:, None], copies, most * people - copies)
         return np.asarray(total(copies, 1) / total(most * people, 1))
 
-    def _shown(
-        self, problem: Problem, beta: np.ndarray, se: np.ndarray, correlation: np.ndarray, with_sex: bool
-    ) -> dict[str, np.ndarray]:
+    def _shown(self, problem: Problem, beta: np.ndarray, se: np.ndarray) -> dict[str, np.ndarray]:
         """The columns of the tests that are reported."""
         n = problem.people
         freedom = np.rint(n).astype(np.int64) - problem.lost - beta.shape[1] - 1
-        shown = reported_tests(self.plan, self.pool, beta, se, with_sex)
-        found = {
+        shown = reported_tests(self.plan, self.pool, beta, se, self.with_sex)
+        return {
             "n": np.rint(n).astype(np.int32),
             "freedom": freedom.astype(np.int32),
             **shown,
             "neg_log10_p": t_neg_log10_p(shown["beta"] / shown["se"], freedom[:, None]),
         }
-        if self.terms.has_joint_test:
-            second = self.terms.places(len(self.columns.centre) - 1, with_sex)[1]
-            found |= joint_test(beta[:, [0, second]], se[:, [0, second]], correlation[:, second], n)
-        return found
 
 
 @dataclass(frozen=True, eq=False)

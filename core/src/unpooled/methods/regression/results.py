@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import BinaryIO
 
@@ -15,6 +14,7 @@ from unpooled.formats.adjusted import write_adjusted
 from unpooled.formats.glm import write_glm
 from unpooled.formats.regression_report import write_report
 from unpooled.formats.ssf import write_ssf
+from unpooled.kernels.least_squares import wald
 from unpooled.methods.algorithm import Writer
 from unpooled.methods.regression.options import ALWAYS, FALLBACK, NEVER, choice
 from unpooled.methods.regression.pool import Pool
@@ -89,20 +89,15 @@ def reported_tests(
     return found
 
 
-def joint_test(
-    beta: np.ndarray, se: np.ndarray, correlation: np.ndarray, people: np.ndarray
-) -> dict[str, np.ndarray]:
-    """Wald's test of two coefficients at once, (m, 2) with the correlation (m,) of their estimates.
+def joint_test(beta: np.ndarray, covariance: np.ndarray) -> dict[str, np.ndarray]:
+    """Wald's test of several coefficients at once, (m, t), with their covariance, (m, t, t); none of no
+    coefficients.
 
-    `joint`, (m,), is chi-square with two degrees of freedom, as PLINK 1.9 has it: P = exp(-joint / 2). plink2
-    takes half of it for F with 2 degrees and, in linear regression too, the number of `people`, (m,):
-    P = (1 + joint / people)^(-people / 2).
+    `joint`, (m,), is chi-square with `joint_freedom` degrees of freedom, (m,), as PLINK 1.9 has it.
     """
-    with np.errstate(invalid="ignore", divide="ignore"):
-        first, second = (beta / se).T
-        joint = (first**2 - 2 * correlation * first * second + second**2) / (1 - correlation**2)
-        by_f = people / 2 * np.log1p(joint / people)
-    return {"joint": joint, "joint_neg_log10_p_by_f": by_f / math.log(10)}
+    if not (tested := beta.shape[1]):
+        return {}
+    return {"joint": wald(beta, covariance), "joint_freedom": np.full(len(beta), tested, np.uint8)}
 
 
 def _write_glm(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
