@@ -1514,7 +1514,7 @@ export interface components {
              *     * `females` - females
              */
             sexes?: components["schemas"]["SexesEnum"];
-            /** @description Match variants by place. By chromosome, position and alleles instead of IDs, which imputed data often lack. Variants are called after these, such as 1:12345:A:G. */
+            /** @description Match variants by place. By chromosome, position and alleles instead of IDs, which imputed data often lack. Variants are called after these, such as 1:12345:A:G. A row with several alternate alleles is one variant for each of them. */
             by_place?: boolean;
             /**
              * Format: double
@@ -2376,7 +2376,7 @@ export interface components {
              *     * `females` - females
              */
             sexes?: components["schemas"]["SexesEnum"];
-            /** @description Match variants by place. By chromosome, position and alleles instead of IDs, which imputed data often lack. Variants are called after these, such as 1:12345:A:G. */
+            /** @description Match variants by place. By chromosome, position and alleles instead of IDs, which imputed data often lack. Variants are called after these, such as 1:12345:A:G. A row with several alternate alleles is one variant for each of them. */
             by_place?: boolean;
             /**
              * Format: double
@@ -2906,7 +2906,7 @@ export interface components {
              *     * `females` - females
              */
             sexes?: components["schemas"]["SexesEnum"];
-            /** @description Match variants by place. By chromosome, position and alleles instead of IDs, which imputed data often lack. Variants are called after these, such as 1:12345:A:G. */
+            /** @description Match variants by place. By chromosome, position and alleles instead of IDs, which imputed data often lack. Variants are called after these, such as 1:12345:A:G. A row with several alternate alleles is one variant for each of them. */
             by_place?: boolean;
             /**
              * Format: double
@@ -3294,7 +3294,7 @@ export interface components {
              *     * `females` - females
              */
             sexes?: components["schemas"]["SexesEnum"];
-            /** @description Match variants by place. By chromosome, position and alleles instead of IDs, which imputed data often lack. Variants are called after these, such as 1:12345:A:G. */
+            /** @description Match variants by place. By chromosome, position and alleles instead of IDs, which imputed data often lack. Variants are called after these, such as 1:12345:A:G. A row with several alternate alleles is one variant for each of them. */
             by_place?: boolean;
             /**
              * Format: double

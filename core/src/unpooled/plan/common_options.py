@@ -254,7 +254,8 @@ BY_PLACE = options.Switch(
     came_later=True,
     label=place_names.BY_PLACE,
     hint="By chromosome, position and alleles instead of IDs, which imputed data often lack. Variants are "
-    "called after these, such as 1:12345:A:G.",
+    "called after these, such as 1:12345:A:G. A row with several alternate alleles is one variant for each "
+    "of them.",
     place=options.Place.FILTERS,
     fact="by chromosome, position and alleles, whatever their IDs",
     methods="Variants were matched by chromosome, position and alleles.",
