@@ -299,6 +299,34 @@ def test_own_frequencies_are_plink2s(mice: Pooled, rehearse: Rehearse, tmp_path:
             assert min(abs(alt[one.name] - own) for own in (one.own, 1 - one.own)) < 1e-5
 
 
+def test_sets_of_one_variant_are_tested_as_plink2_tests_it(
+    mice: Pooled, rehearse: Rehearse, tmp_path: Path
+) -> None:
+    """Masks that have one variant each, of weights of their own, which change nothing. plink2's t has the
+    residual variance beside the genotype, and those without a dosage left out."""
+    given = [*mice.covar, *mice.chr_set]
+    report = linear_of_plink2(mice.prefix, tmp_path / "pooled", *given)
+    theirs = {row["ID"]: row for row in rows(report) if row["TEST"] == "ADD"}
+    lines = {
+        "--set-list": [f"s{k} 1 1 {name},{name}" for k, name in enumerate(theirs)],
+        "--anno-file": [f"{name} s{k} any {k % 7 + 0.5}" for k, name in enumerate(theirs)],
+        "--mask-def": ["mask any"],
+    }
+    files: Words = []
+    for flag, text in lines.items():
+        (file := tmp_path / flag.strip("-")).write_text("\n".join(text))
+        files += [flag, file]
+    study = ("--test", "gene-tests", "--trait", "quantitative", "--dosages", *FLOORS, "--max-maf", 0.5)
+    rehearse(*study, *pfiles(mice.parts), *given, *files, "--set-weights", "own", "--out", tmp_path / "ours")
+    compared = 0
+    for row, name in zip([*rows(tmp_path / "ours.regenie")][::4], theirs, strict=True):
+        n, t = (float(theirs[name][column].replace("NA", "nan")) for column in ("OBS_CT", "T_STAT"))
+        if row["N"] == f"{n:.0f}" and row["CHISQ"] != "NA":
+            assert float(row["CHISQ"]) == pytest.approx((n - 2) * t**2 / (t**2 + n - 3), rel=1e-4, abs=1e-6)
+            compared += 1
+    assert compared > 100
+
+
 def linear_of_plink2(prefix: Path, out: Path, *flags: object) -> Path:
     """plink2's report on pooled dosages."""
     alone = () if "--covar" in flags else ("allow-no-covars",)

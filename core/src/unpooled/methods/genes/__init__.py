@@ -139,7 +139,7 @@ GENE_TESTS = _OfSets(
     table=TABLE,
     columns=lambda file, tables: tables[TABLE if file == FILE else summary.VARIANTS],
     shown=shown,
-    cost=Cost(1e-3, lambda columns: 16e-9),
+    cost=Cost(1e-3, lambda columns: 16e-9, 40e-9),
     rules=_rules,
     wording=Wording("The association of sets of variants with", "was tested", "in the sets"),
 )
