@@ -396,6 +396,12 @@ STUDIES: dict[str, Callable[[], Small]] = {
     ),
     "logistic, of dosages": lambda: of_variants("logistic", missing="exact", dosages=True, files=_OF_DOSAGES),
     "logistic, of dosages, mean": lambda: of_variants("logistic", dosages=True, files=_OF_DOSAGES),
+    "logistic, apart": lambda: of_variants(
+        "logistic", cohorts=4, cohorts_apart=True, missing="exact", files=_OF_PLINK
+    ),
+    "logistic, apart, of dosages and conditions, mean": lambda: of_variants(
+        "logistic", cohorts=4, cohorts_apart=True, dosages=True, condition=("rs1_2",), files=_OF_DOSAGES
+    ),
     "linear, of dosages and conditions": lambda: of_variants(
         "linear", missing="exact", dosages=True, condition=("rs1_2", "rs1_5"), files=_OF_DOSAGES
     ),

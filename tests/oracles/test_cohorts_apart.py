@@ -131,7 +131,7 @@ def test_a_covariate_that_the_cohort_decides_is_refused() -> None:
         ({"genotype_model": "dominant", "files": ("assoc",)}, "additive"),
         ({"masking": "gaussian"}, "modular"),
         ({"covariates": (Covariate("age"),), "covar_variance_standardize": True}, "--covar-variance"),
-        ({"test": "logistic", "trait": "case/control"}, "its allele count"),
+        ({"test": "logistic", "trait": "case/control", "cohorts": 3}, "at least 4 cohorts, not 3"),
         ({"test": "chi-square", "trait": "case/control"}, "does not have this"),
     ],
 )

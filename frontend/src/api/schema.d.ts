@@ -1614,7 +1614,7 @@ export interface components {
             interaction?: string[];
             /** @description Joint test of genotype and interactions. Whether the variant has any effect, at any value of the covariates that it interacts with. */
             joint_test?: boolean;
-            /** @description Cohorts apart. As with an indicator of each cohort among the covariates: cohorts are not compared with one another. Each subtracts its own means, so that no sum is one cohort's. From 4 cohorts on. */
+            /** @description Cohorts apart. As with an indicator of each cohort among the covariates: cohorts are not compared with one another. Each subtracts its own means, or in a logistic regression fits its own intercept, so that no sum is one cohort's. From 4 cohorts on. */
             cohorts_apart?: boolean;
             /** @description Heterogeneity across fewer cohorts. Effects are combined from 3 cohorts on, instead of 4, random ones of 5. One of so few that subtracts its own estimate can work out those of the others, though not whose each is. */
             few_studies?: boolean;
@@ -2476,7 +2476,7 @@ export interface components {
             interaction?: string[];
             /** @description Joint test of genotype and interactions. Whether the variant has any effect, at any value of the covariates that it interacts with. */
             joint_test?: boolean;
-            /** @description Cohorts apart. As with an indicator of each cohort among the covariates: cohorts are not compared with one another. Each subtracts its own means, so that no sum is one cohort's. From 4 cohorts on. */
+            /** @description Cohorts apart. As with an indicator of each cohort among the covariates: cohorts are not compared with one another. Each subtracts its own means, or in a logistic regression fits its own intercept, so that no sum is one cohort's. From 4 cohorts on. */
             cohorts_apart?: boolean;
             /** @description Heterogeneity across fewer cohorts. Effects are combined from 3 cohorts on, instead of 4, random ones of 5. One of so few that subtracts its own estimate can work out those of the others, though not whose each is. */
             few_studies?: boolean;
@@ -3006,7 +3006,7 @@ export interface components {
             interaction?: string[];
             /** @description Joint test of genotype and interactions. Whether the variant has any effect, at any value of the covariates that it interacts with. */
             joint_test?: boolean;
-            /** @description Cohorts apart. As with an indicator of each cohort among the covariates: cohorts are not compared with one another. Each subtracts its own means, so that no sum is one cohort's. From 4 cohorts on. */
+            /** @description Cohorts apart. As with an indicator of each cohort among the covariates: cohorts are not compared with one another. Each subtracts its own means, or in a logistic regression fits its own intercept, so that no sum is one cohort's. From 4 cohorts on. */
             cohorts_apart?: boolean;
             /** @description Heterogeneity across fewer cohorts. Effects are combined from 3 cohorts on, instead of 4, random ones of 5. One of so few that subtracts its own estimate can work out those of the others, though not whose each is. */
             few_studies?: boolean;
@@ -3394,7 +3394,7 @@ export interface components {
             interaction?: string[];
             /** @description Joint test of genotype and interactions. Whether the variant has any effect, at any value of the covariates that it interacts with. */
             joint_test?: boolean;
-            /** @description Cohorts apart. As with an indicator of each cohort among the covariates: cohorts are not compared with one another. Each subtracts its own means, so that no sum is one cohort's. From 4 cohorts on. */
+            /** @description Cohorts apart. As with an indicator of each cohort among the covariates: cohorts are not compared with one another. Each subtracts its own means, or in a logistic regression fits its own intercept, so that no sum is one cohort's. From 4 cohorts on. */
             cohorts_apart?: boolean;
             /** @description Heterogeneity across fewer cohorts. Effects are combined from 3 cohorts on, instead of 4, random ones of 5. One of so few that subtracts its own estimate can work out those of the others, though not whose each is. */
             few_studies?: boolean;

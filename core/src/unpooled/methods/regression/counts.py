@@ -61,7 +61,7 @@ from unpooled.methods.shared.groups import (
     WOMEN,
     Group,
 )
-from unpooled.methods.shared.options import DOSAGES
+from unpooled.methods.shared.options import DOSAGES, is_apart
 from unpooled.methods.shared.standardise import Magnitude, Mean, PooledColumns, Spread, standardise
 from unpooled.plan.common_options import CONDITION, GENO
 from unpooled.plan.genotype_model import ADDITIVE, GENOTYPE_MODEL, terms_of
@@ -188,7 +188,7 @@ class OrderBeforeFit(AlleleOrder):
     name: ClassVar[str] = "regression/order-before-fit"
     title: ClassVar[str] = "Order the alleles of ties before they are fitted"
     asked_if: ClassVar[Condition] = lambda plan: (
-        not terms_of(plan).is_plain or (plan.trait != "quantitative" and has_floors(plan))
+        comes_before_fit(plan) or (plan.trait != "quantitative" and has_floors(plan))
     )
 
     chromosome: str
@@ -197,6 +197,13 @@ class OrderBeforeFit(AlleleOrder):
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         chunks = foreseen_fits(plan, sizes)
         return foreseen_of(chunks, lambda chunk: cls(np.arange(chunk.start, chunk.stop), chunk.chromosome))
+
+
+def comes_before_fit(plan: Plan) -> bool:
+    """Tell whether A1 is settled before fits: where the other allele gives another one, or their sums have no
+    place for it.
+    """
+    return not terms_of(plan).is_plain or (plan.trait != "quantitative" and is_apart(plan))
 
 
 def order_of(
@@ -208,7 +215,7 @@ def order_of(
     bool (m,), of which there are no sums.
     """
     first_is_a1, tied = counted.order()
-    now = tied & (few | (not terms_of(study.plan).is_plain))
+    now = tied & (few | comes_before_fit(study.plan))
     if not now.any():
         return first_is_a1, tied
     sums = yield OrderBeforeFit(counted.variants[now], chunk.chromosome)

@@ -56,10 +56,12 @@ from unpooled.methods.regression.logistic_questions import (
     models_of,
 )
 from unpooled.methods.regression.method import HETEROGENEITY, regression
-from unpooled.methods.regression.options import FIRTH, not_apart
+from unpooled.methods.regression.options import FIRTH, few_cohorts
 from unpooled.methods.regression.pool import Pool
+from unpooled.methods.regression.within import EvaluateWithin, FitCovariatesWithin
 from unpooled.methods.shared.chunks import Chunk
 from unpooled.methods.shared.genotype_counts import Counted
+from unpooled.methods.shared.options import COHORTS_APART, is_apart
 from unpooled.methods.shared.standardise import PooledColumns
 from unpooled.plan import common_options as options
 from unpooled.plan.genotype_model import terms_of
@@ -83,7 +85,8 @@ cases but one have that estimate far out, where Firth's likelihood may have a se
 def logistic(study: Study) -> Asks[None]:
     """Fit the covariates alone, for each class of chromosomes; from there fit chunk by chunk."""
     pool, columns, few, chunks = yield from count_and_standardise(study)
-    starts = {coding: FitCovariates.first(study.plan, pool, columns, coding) for coding in models_of(chunks)}
+    kind = FitCovariatesWithin if is_apart(study.plan) else FitCovariates
+    starts = {coding: kind.first(study.plan, pool, columns, coding) for coding in models_of(chunks)}
     fits = {coding: start for coding, start in starts.items() if not are_few(coding, few)}
     found = yield Each(
         fit_covariates(study, start, columns, Ascent.begin(start.beta[None])) for start in fits.values()
@@ -173,10 +176,11 @@ def fit_chunk(
         return left
     some = fitting.some(going)
     asked = some.start(study.plan, chunk, calls.some(going), tied[going])
-    if terms_of(study.plan).is_plain:
+    if terms_of(study.plan).is_plain and not is_apart(study.plan):
         return (yield from Go(begin(study, asked, some, left)))
     every, start = np.ones(len(some.n), bool), some.begin(study.plan)
-    asked_apart = about_some(StartApart, asked, every, start, iteration=1, evaluation=1)
+    kind = EvaluateWithin if is_apart(study.plan) else StartApart
+    asked_apart = about_some(kind, asked, every, start, iteration=1, evaluation=1)
     return (yield from Go(begin_apart(study, asked_apart, some, left)))
 
 
@@ -192,15 +196,20 @@ def begin(study: Study, asked: Start, fitting: Fitting, left: Left) -> Asks[Left
 
 
 @procedure("logistic/begin")
-def begin_apart(study: Study, asked: StartApart, fitting: Fitting, left: Left) -> Asks[Left]:
-    """Step from a model without effects where the genotype is more, or something else, than copies."""
+def begin_apart(study: Study, asked: Evaluate, fitting: Fitting, left: Left) -> Asks[Left]:
+    """Step from a model without effects where the genotype is more, or something else, than copies, or where
+    cohorts are apart.
+    """
     sums = yield asked
     each = sums["likelihood"], sums["gradient"], sums["hessian"]
     found = Ascent.begin(asked.beta).advance(asked.beta, *each, study.plan, asked.grid)
     fitting = fitting.looked_at(study.plan, sums["hessian"])
     code = np.where((found.code != codes.FITTED) & (fitting.refused > 0), fitting.refused, found.code)
     found = replace(found, ascent=replace(found.ascent, whole=np.zeros(asked.variants, bool)), code=code)
-    return (yield from _go_on(study, asked, fitting, found, sums["hessian"], left, Approach))
+    about = asked, fitting, found, sums["hessian"], left
+    if is_apart(study.plan):
+        return (yield from _go_on(study, *about, EvaluateWithin, asked.evaluation))
+    return (yield from _go_on(study, *about, Approach))
 
 
 @procedure("logistic/approach")
@@ -221,7 +230,8 @@ def fit(study: Study, asked: Evaluate, fitting: Fitting, ascent: Ascent, left: L
     each = sums["likelihood"], sums["gradient"], sums["hessian"]
     found = ascent.advance(asked.beta, *each, study.plan, asked.grid)
     about = asked, fitting, found, sums["hessian"], left
-    return (yield from _go_on(study, *about, Evaluate, asked.evaluation))
+    kind = EvaluateWithin if is_apart(study.plan) else Evaluate
+    return (yield from _go_on(study, *about, kind, asked.evaluation))
 
 
 def _penalised(study: Study, chunk: Chunk, fitting: Fitting) -> Call[None]:
@@ -289,6 +299,7 @@ LOGISTIC = regression(
     logistic,
     asks=(
         FitCovariates,
+        FitCovariatesWithin,
         CountDosages,
         CountCodedDosages,
         CountGenotypes,
@@ -298,11 +309,12 @@ LOGISTIC = regression(
         StartApart,
         Approach,
         Evaluate,
+        EvaluateWithin,
         EvaluatePenalised,
         Penalty,
     ),
-    options=(HETEROGENEITY, FIRTH, *options.ITERATION, options.BETA),
-    rule=not_apart,
+    options=(COHORTS_APART, HETEROGENEITY, FIRTH, *options.ITERATION, options.BETA),
+    rule=few_cohorts,
     # Dosages are read four times, counted, summed, and evaluated in single and in double precision.
     cost=Cost(17e-6, _seconds, (4 * 0.5 + 0.14 + 0.3 + 0.3 + 0.7) * 1e-9),
 )

@@ -24,6 +24,7 @@ from unpooled.methods.shared.allele_coding import MT2, X2, X2_KNOWN, Y2, counted
 from unpooled.methods.shared.chunks import DIPLOID, MT, Chunk, X, Y, foreseen_of
 from unpooled.methods.shared.copies import Copies
 from unpooled.methods.shared.groups import CASE, COMPLETE, CONTROL, complete
+from unpooled.methods.shared.options import is_apart
 from unpooled.methods.shared.standardise import Columns
 from unpooled.plan.genotype_model import Terms, terms_of
 from unpooled.plan.plan import Plan
@@ -128,6 +129,7 @@ class FitCovariates(LikelihoodBounded, Question, name="logistic/null", title="Fi
         Real("hessian", ("triangle",), "bound", "its second derivatives", _NULL_TELLS),
     )
     each: ClassVar[dict[str, str]] = {"parameters": "parameter", "triangle": "pair of parameters"}
+    asked_if: ClassVar[Condition] = lambda plan: not is_apart(plan)
 
     chromosome: str
     with_sex: bool
@@ -308,7 +310,7 @@ class Start(OfModels, name="logistic/start", title="Start from the covariates' m
             of_one=True,
         ),
     )
-    asked_if: ClassVar[Condition] = lambda plan: terms_of(plan).is_plain
+    asked_if: ClassVar[Condition] = lambda plan: terms_of(plan).is_plain and not is_apart(plan)
 
     @classmethod
     def foreseen_models(cls, plan: Plan, chunk: Chunk) -> dict[str, Any]:
@@ -386,6 +388,7 @@ class Evaluate(OfModels, name="logistic/evaluate", title="Fit model"):
         "parameters": "parameter",
         "triangle": "pair of parameters",
     }
+    asked_if: ClassVar[Condition] = lambda plan: not is_apart(plan)
 
     iteration: int
     """Number of the step, from 1. Cohorts are told it only to show progress."""

@@ -12,24 +12,13 @@ from unpooled.protocol.messages import MIN_COHORTS
 
 
 def few_cohorts(plan: Plan) -> dict[str, str]:
-    """Say what is wrong with a linear regression whose cohorts are apart, by the plan's field."""
+    """Say what is wrong with a regression whose cohorts are apart, by the plan's field."""
     if not is_apart(plan) or plan.alone or plan.cohorts >= FEWEST_APART:
         return {}
     return {
         COHORTS_APART.name: f"needs at least {FEWEST_APART} cohorts, not {plan.cohorts}: one of fewer could "
         "work out the allele frequencies of the others. Invite more, or have covariates say what differs "
         "between cohorts"
-    }
-
-
-def not_apart(plan: Plan) -> dict[str, str]:
-    """Say what is wrong with a logistic regression whose plan keeps cohorts apart, by the plan's field."""
-    if not is_apart(plan):
-        return {}
-    return {
-        COHORTS_APART.name: "a logistic regression cannot keep cohorts apart without showing them: it would "
-        "take the sum of each variant's copies in each cohort, its allele count. Leave this out, choose a "
-        "linear regression, or have the cohorts' own estimates compared: the result file meta"
     }
 
 
@@ -93,6 +82,12 @@ FIRTH = Choice(
     default=FALLBACK,
     place=Place.MODEL,
     file="glm",
+    meant_if=lambda plan: not is_apart(plan),
+    rule=lambda answer, plan: (
+        f"does not go with {COHORTS_APART.flag or '--cohorts-apart'}: choose one of them"
+        if answer == ALWAYS and is_apart(plan)
+        else ""
+    ),
     answers=(
         Answer(
             FALLBACK,
@@ -114,8 +109,10 @@ FIRTH = Choice(
 
 
 def choice(plan: Plan) -> str:
-    """Return the answer that a study follows; NEVER if its test offers none, as in the first protocol."""
-    offered = FIRTH in (of_test(plan.test) or ()) and plan.version > 1
+    """Return the answer that a study follows; NEVER if its test offers none, as in the first protocol, and
+    where cohorts are apart: the penalty would be of all their intercepts, too.
+    """
+    offered = FIRTH in (of_test(plan.test) or ()) and plan.version > 1 and not is_apart(plan)
     return str(FIRTH.of(plan)) if offered and "glm" in plan.files else NEVER
 
 

@@ -113,15 +113,17 @@ COHORTS_APART = Switch(
     came_later=True,
     label="Cohorts apart",
     hint="As with an indicator of each cohort among the covariates: cohorts are not compared with one "
-    f"another. Each subtracts its own means, so that no sum is one cohort's. From {FEWEST_APART} cohorts on.",
+    "another. Each subtracts its own means, or in a logistic regression fits its own intercept, so that no "
+    f"sum is one cohort's. From {FEWEST_APART} cohorts on.",
     place=Place.MODEL,
     fact="as with an indicator of each cohort among the covariates. No sum is one cohort's; but how far "
     "allele frequencies differ between cohorts follows from the results, and with few cohorts of known size "
     "that leaves few possibilities for the allele counts of each. With variants on X or Y the server and the "
     "cohorts learn sums by sex: by the exact rule for missing calls, of a person who alone is of another sex "
-    "than the rest, that person's values about a cohort's means",
-    methods="Cohorts were kept apart, as by an indicator of each among the covariates: genotypes, phenotypes "
-    "and covariates were taken about each cohort's own means.",
+    "than the rest, that person's values about a cohort's means. Of a logistic regression the server and the "
+    "cohorts are told the sums of each step: without covariates, or for an allele that few people carry, "
+    "assume that the genotype counts of each cohort's cases and controls can be worked out",
+    methods="Cohorts were kept apart, as by an indicator of each among the covariates.",
     rule=_apart_problem,
 )
 
