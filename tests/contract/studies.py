@@ -14,6 +14,7 @@ from unpooled.asking.cohort import FEMALE, MALE, UNKNOWN_SEX, ArrayCohort, Array
 from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.methods import ALGORITHMS, FITS, METHODS, check, usual, with_chunks
 from unpooled.methods.algorithm import Method
+from unpooled.methods.genes.options import MASKS
 from unpooled.methods.learning.design import MOST_COLUMNS
 from unpooled.methods.learning.models import (
     CLASSES,
@@ -121,6 +122,8 @@ def _cohorts(plan: Plan, panel: Panel, odd: bool) -> list[ArrayCohort]:
     copies[4:, ::17] = -1
     copies[:2] = 1
     copies[2:4] = np.arange(n) % 3
+    if MASKS.of(plan):  # one after the other too few carry the first two, together enough
+        copies[:2] = np.arange(n) % 12 == np.arange(2)[:, None]
     near = copies.astype(np.int64) * COPY + np.random.default_rng(9).integers(0, 99, (m, n)) * (1 - copies)
     dosages = np.where(copies < 0, NO_DOSAGE, near).astype(np.uint16)
     risk = 0.6 * copies[3] + random.normal(size=n)
