@@ -1,4 +1,4 @@
-"""The null model, the variants and the sets of a study of sets of variants, as its branches hold them."""
+"""The variants and the sets of a study of sets of variants, as its branches hold them."""
 
 from __future__ import annotations
 
@@ -9,25 +9,6 @@ from typing import ClassVar
 import numpy as np
 
 from unpooled.methods.shared.chunks import ByVariant
-from unpooled.methods.shared.standardise import PooledColumns
-
-
-@dataclass(frozen=True, eq=False)
-class NullModel:
-    """The model without genotypes, in standardised columns: q of them, one and the covariates."""
-
-    name: ClassVar[str] = "gene-tests/null-model"
-
-    columns: PooledColumns
-    beta: np.ndarray
-    """float64 (q,): where residuals and weights of cases and controls are taken; 0 for a number."""
-    gradient: np.ndarray
-    """float64 (q,): sums of these columns times the residual there, nearly 0, or times the number."""
-    products: np.ndarray
-    """float64 (q, q): weighted products of these columns; of a number all weights are 1."""
-    variance: float
-    """Residual variance of a number; 1 of cases and controls; NaN where there is no model."""
-    people: int
 
 
 @dataclass(frozen=True, eq=False)

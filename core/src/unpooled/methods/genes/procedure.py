@@ -11,9 +11,8 @@ from unpooled.asking.procedure import Asks, Each, Finish, Rows, Study, procedure
 from unpooled.asking.question import Arrays
 from unpooled.errors import Refuse
 from unpooled.kernels import least_squares as codes
-from unpooled.kernels.fixed_order import product, solve_positive, square
 from unpooled.memory.spool import slices
-from unpooled.methods.genes.base import ALONE, WAITING, Batch, NullModel, Variants, columns_among
+from unpooled.methods.genes.base import ALONE, WAITING, Batch, Variants, columns_among
 from unpooled.methods.genes.options import MAX_MAF, SET_LIST, masks_of, narrow_first, sets_of
 from unpooled.methods.genes.questions import (
     MOST_COLUMNS,
@@ -32,6 +31,7 @@ from unpooled.methods.regression.counts import count_and_standardise, counts_tab
 from unpooled.methods.regression.dependent import about_means, refuse_dependent
 from unpooled.methods.regression.fitting import refuse_without_a_model
 from unpooled.methods.regression.logistic import fit_covariates
+from unpooled.methods.regression.null_model import NullModel
 from unpooled.methods.regression.pool import Pool
 from unpooled.methods.shared import filters, summary
 from unpooled.methods.shared.chunks import DIPLOID, chromosome_class
@@ -131,36 +131,21 @@ def fit_null(study: Study, pool: Pool, columns: PooledColumns) -> Asks[NullModel
             f"{MAX_ITERATIONS.of(plan)} iterations are too few",
             "Leave covariates out, or allow more iterations.",
         )
-    hessian = square(model.hessian, len(model.beta))
-    variance = 1.0 if model.code == codes.FITTED else math.nan
-    return NullModel(columns, model.beta, model.gradient, hessian, variance, pool.complete)
+    return NullModel.of_cases(pool, columns, model)
 
 
 def null_of_number(plan: Plan, pool: Pool, columns: PooledColumns, sums: Arrays) -> NullModel:
-    """The regression of a number on the covariates, from the sums of `SumColumns`."""
-    q = len(columns.centre)
+    """The regression of a number on the covariates; Refuse if they determine it, or one another."""
     if not plan.alone:
         refuse_dependent(plan, about_means(sums["sums"], sums["products"], pool.complete))
-    whole = np.zeros((q + 1, q + 1))
-    whole[0, 0] = pool.complete
-    whole[0, 1:] = whole[1:, 0] = sums["sums"]
-    whole[1:, 1:] = square(sums["products"], q)
-    beta = solve_positive(whole[:-1, :-1], whole[:-1, -1])
-    squares = whole[-1, -1] - float(product(whole[-1, :-1], beta))
-    variance = squares / (pool.complete - q) if pool.complete > q else math.nan
-    if variance <= _NO_RESIDUAL * whole[-1, -1] / max(pool.complete, 1):
-        variance = math.nan
-    if math.isnan(variance) and not plan.alone:
+    null = NullModel.of_number(pool, columns, sums)
+    if math.isnan(null.variance) and not plan.alone:
         raise Refuse(
             COVARIATES.name,
             f"the covariates determine the phenotype of the {pool.complete:,} people in the pool, or nearly",
             "Leave covariates out, or invite further cohorts.",
         )
-    return NullModel(columns, np.zeros(q), whole[:-1, -1], whole[:-1, :-1], variance, pool.complete)
-
-
-_NO_RESIDUAL = 1e-10
-"""Part of the phenotype's variance below which what covariates leave of it is rounding."""
+    return null
 
 
 @procedure("gene-tests/variants")

@@ -7,15 +7,15 @@ Nature Genetics 2022). So no sum is of few carriers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 
-from unpooled.asking.cohort import Cohort, Samples, blocks, dosages_of
-from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question, Real, Sent, UnderPlan
+from unpooled.asking.cohort import Cohort, blocks, dosages_of
+from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Real, Sent, UnderPlan
 from unpooled.asking.sizes import Sizes
 from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.methods.genes.base import ALONE, columns_among
@@ -23,15 +23,15 @@ from unpooled.methods.genes.options import masks_of, sets_of
 from unpooled.methods.regression import linear_questions, logistic_questions
 from unpooled.methods.regression.counts import wanted_groups
 from unpooled.methods.regression.floors import has_floors
-from unpooled.methods.regression.logistic_questions import People
+from unpooled.methods.regression.null_model import BesideNull
 from unpooled.methods.regression.pool import everyone
 from unpooled.methods.shared import dosage_table, filters, genotype_counts
 from unpooled.methods.shared.chunks import DIPLOID
 from unpooled.methods.shared.dosage_counts import CarriedDosages, OfDosages
-from unpooled.methods.shared.genotype_counts import CountCarried, carriers, counted
+from unpooled.methods.shared.genotype_counts import CountListed, carriers
 from unpooled.methods.shared.groups import COMPLETE, Group, complete
 from unpooled.methods.shared.options import DOSAGES
-from unpooled.methods.shared.standardise import column_names, is_number, standardised
+from unpooled.methods.shared.standardise import column_names, is_number
 from unpooled.methods.shared.without_any import ON_RUNGS, capped, on_rungs
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 
@@ -58,15 +58,12 @@ class FitCovariates(logistic_questions.FitCovariates, name="gene-tests/null"):
 
 
 @dataclass(frozen=True, eq=False)
-class CountGenotypes(Question, name="gene-tests/genotypes", title="Count genotypes"):
+class CountGenotypes(CountListed, name="gene-tests/genotypes", title="Count genotypes"):
     """Genotype counts of variants that are in sets, and who carries each allele, capped."""
 
-    sends: ClassVar[tuple[Count, ...]] = CountCarried.sends
-    each: ClassVar[dict[str, str]] = CountCarried.each
     asked_if: ClassVar[Condition] = lambda plan: not DOSAGES.of(plan) or filters.of_calls(plan)
 
     items: np.ndarray
-    """Panel indices: uint32 (m,)."""
     groups: tuple[Group, ...]
     most: int
 
@@ -77,27 +74,6 @@ class CountGenotypes(Question, name="gene-tests/genotypes", title="Count genotyp
         whole, rest = divmod(len(listed), plan.chunk_size)
         parts = [*([plan.chunk_size] * whole), rest]
         return Foreseen([cls(np.arange(size, dtype=np.uint32), groups, 0) for size in parts], exact=False)
-
-    @property
-    def variants(self) -> int:
-        return len(self.items)
-
-    @property
-    def group_count(self) -> int:
-        return len(self.groups)
-
-    @property
-    def reach(self) -> int:
-        return int(self.items.max(initial=-1)) + 1
-
-    def local(self, cohort: Cohort) -> Arrays:
-        counts = counted(cohort, self.items.astype(np.int64), self.groups)
-        inside = [COMPLETE in group for group in self.groups]
-        carried = carriers(counts[:, inside].sum(axis=1, dtype=np.int64))
-        return {"genotypes": counts, genotype_counts.CAPPED.name: capped(carried)}
-
-    def parts(self, cohort: Cohort) -> Iterable[Question]:
-        return (replace(self, items=self.items[part]) for part in blocks(self.variants, len(cohort.samples)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,7 +221,7 @@ class CountRare(OfSets, name="gene-tests/rare", title="Count carriers of rare va
 
 
 @dataclass(frozen=True, eq=False)
-class SumSets(OfSets, name="gene-tests/sums", title="Sum the variants of sets", ring_bits=64):
+class SumSets(OfSets, BesideNull, name="gene-tests/sums", title="Sum the variants of sets", ring_bits=64):
     """Sums of the columns of sets with covariates and phenotype, and of products of two columns of a set."""
 
     sends: ClassVar[tuple[Real, ...]] = (
@@ -330,12 +306,10 @@ class SumSets(OfSets, name="gene-tests/sums", title="Sum the variants of sets", 
         """One; the model's columns, of which one is the first for a number; phenotype, or residual."""
         return len(self.beta) + (1 if is_number(self.plan) else 2)
 
-    @property
-    def bound(self) -> int:
-        return 4 * self.people
-
     def local(self, cohort: Cohort) -> Arrays:
-        columns, weight = self._design(cohort.samples)
+        columns, weight = self.null_design(cohort.samples)
+        if not is_number(self.plan):
+            columns = np.column_stack([complete(cohort.samples), columns])
         sums, products = [np.zeros((0, self.width))], [np.zeros(0)]
         for some, size in zip(self.stretches, self.in_sets, strict=True):
             copies, mean = self._columns(cohort, some)
@@ -373,12 +347,3 @@ class SumSets(OfSets, name="gene-tests/sums", title="Sum the variants of sets", 
         mean = np.zeros(len(found))
         mean[: len(alone)] = self.mean[some][alone]
         return found, mean
-
-    def _design(self, samples: Samples) -> tuple[np.ndarray, np.ndarray]:
-        """Return what copies are multiplied with, (n, width), and weights, (n,); 0 for who lacks a value."""
-        if is_number(self.plan):
-            inside = complete(samples).astype(float)
-            return np.column_stack([inside, standardised(samples, self.centre, self.exponent)]), inside
-        people = People.of(samples, DIPLOID, False, self.centre, self.exponent)
-        x, weight, residual, _ = people.null(self.beta)
-        return np.column_stack([people.inside, weight[:, None] * x, residual]), weight

@@ -8,10 +8,11 @@ import numpy as np
 
 from unpooled.asking.procedure import Rows
 from unpooled.asking.question import Arrays
-from unpooled.methods.genes.base import ALONE, Batch, NullModel
+from unpooled.methods.genes.base import ALONE, Batch
 from unpooled.methods.genes.options import BETA, MADSEN_BROWNING, OWN, OWN_BETA, SET_WEIGHTS, sets_of
 from unpooled.methods.genes.questions import SumSets
 from unpooled.methods.genes.tests import TESTS, neg_log10_p
+from unpooled.methods.regression.null_model import NullModel
 from unpooled.methods.shared.standardise import is_number
 from unpooled.pages.page import Html, section, table, tag
 from unpooled.plan.plan import Plan
@@ -61,7 +62,6 @@ def rows_of(plan: Plan, batch: Batch, null: NullModel, asked: SumSets, sums: Arr
     ends, pairs = np.cumsum(sizes), np.cumsum(sizes * (sizes + 1) // 2)
     of_sets = np.array(batch.sizes)
     rare = np.bincount(batch.set_of[batch.column > ALONE], minlength=len(sizes))
-    inverse = np.linalg.inv(null.products)
     scale = null.columns.scales[-1] if is_number(plan) else 1.0
     burden, p = np.full((len(tested), 2), np.nan), np.full((len(tested), len(TESTS)), np.nan)
     frequency = np.zeros(len(tested))
@@ -71,11 +71,8 @@ def rows_of(plan: Plan, batch: Batch, null: NullModel, asked: SumSets, sums: Arr
         upper = np.triu_indices(sizes[k])
         triangle = sums["products"][pairs[k] - len(upper[0]) : pairs[k]]
         products[upper] = products.T[upper] = triangle
-        with_columns = own[:, -1 - len(null.beta) : -1]
-        scores = (own[:, -1] - with_columns @ inverse @ null.gradient) / null.variance
-        covariance = (products - with_columns @ inverse @ with_columns.T) / null.variance
-        varies = np.diag(covariance) > _NEGLIGIBLE * np.diag(products) / null.variance
-        covariance[~varies], covariance[:, ~varies] = 0, 0
+        scores, covariance, varies = null.score_statistics(own[:, -1 - len(null.beta) :], products)
+        scores, covariance = scores / null.variance, covariance / null.variance
         each = own[:, 0] / (2 * null.people)
         weights = weights_of(plan, each, batch, batch.stretches[k])
         p[row] = neg_log10_p(scores, covariance, weights, each)
@@ -99,10 +96,6 @@ def rows_of(plan: Plan, batch: Batch, null: NullModel, asked: SumSets, sums: Arr
             "neg_log10_p": p,
         },
     )
-
-
-_NEGLIGIBLE = 1e-9
-"""Part of a column's squares below which what covariates leave of it is rounding."""
 
 
 def weights_of(plan: Plan, frequency: np.ndarray, batch: Batch, some: slice) -> np.ndarray:

@@ -14,21 +14,21 @@ Who has incomplete data is 0 everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from unpooled.asking.cohort import Cohort, derived, dosages_of
-from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question, Real, UnderPlan
+from unpooled.asking.cohort import Cohort, derived
+from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Question, Real
 from unpooled.asking.sizes import Sizes
 from unpooled.kernels import pairs as kernel
-from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.kernels.fixed_order import pairs, square
 from unpooled.methods.ld.questions import PRUNING_ASKS
 from unpooled.methods.loco.views import PREDICTIONS
 from unpooled.methods.shared import far_out, filters, genotype_counts
+from unpooled.methods.shared.block import OfBlock
 from unpooled.methods.shared.chunks import DIPLOID, Chunk, foreseen_autosomal
 from unpooled.methods.shared.column_products import OfColumnProducts
 from unpooled.methods.shared.dosage_counts import CarriedDosages
@@ -51,9 +51,6 @@ MOST_BLOCKS = 200
 
 MOST_OF_ONE = 64
 """Bound, per person, of a squared prediction or error in the phenotype's deviations."""
-
-_PEOPLE_AT_ONCE = 1 << 13
-"""People whose genotypes of a block are in memory as numbers: 32 MB."""
 
 PEOPLE: tuple[Group, ...] = ((COMPLETE,),)
 
@@ -130,37 +127,6 @@ class Residual:
         return z[:, :-1], (z[:, -1] - z[:, :-1] @ self.effects) / self.deviation
 
 
-class _OfBlock(UnderPlan):
-    """About the variants of a block."""
-
-    variants: np.ndarray
-    """Panel indices, rising: uint32 (m,)."""
-    mean: np.ndarray
-    """float64 (m,): copies of the panel's first allele in the pool, which stand for missing calls"""
-
-    @property
-    def count(self) -> int:
-        return len(self.variants)
-
-    @property
-    def reach(self) -> int:
-        return int(self.variants[-1]) + 1 if len(self.variants) else 0
-
-    @property
-    def items(self) -> np.ndarray:
-        return self.variants.astype(np.int64)
-
-    def genotypes(self, cohort: Cohort) -> Iterator[tuple[slice, np.ndarray]]:
-        """Copies of the panel's first allele about the means, some people at a time: float64 (people, m)."""
-        items, people = self.items, len(cohort.samples)
-        found = cohort.dosages(items) if DOSAGES.of(self.plan) else dosages_of(cohort.packed(items), people)
-        for start in range(0, people, _PEOPLE_AT_ONCE):
-            some = slice(start, start + _PEOPLE_AT_ONCE)
-            copies = found.values[:, some] / COPY
-            copies = np.where(found.swapped[:, None], 2 - copies, copies) - self.mean[:, None]
-            yield some, np.where(found.values[:, some] == NO_DOSAGE, 0.0, copies).T
-
-
 @dataclass(frozen=True, eq=False)
 class CountFarOut(far_out.CountFarOut, name="loco/far-out"):
     """Counts the people who could outweigh all others in predictions."""
@@ -169,7 +135,7 @@ class CountFarOut(far_out.CountFarOut, name="loco/far-out"):
 
 
 @dataclass(frozen=True, eq=False)
-class SumBlock(_OfBlock, name="loco/block", title="Sum the genotypes of a block", ring_bits=64):
+class SumBlock(OfBlock, name="loco/block", title="Sum the genotypes of a block", ring_bits=64):
     """Sums of products of the genotypes of a block with one another, and with covariates and phenotype."""
 
     sends: ClassVar[tuple[Real, ...]] = (
@@ -214,7 +180,7 @@ class SumBlock(_OfBlock, name="loco/block", title="Sum the genotypes of a block"
 
     @property
     def pairs(self) -> int:
-        return self.count * (self.count + 1) // 2 if self.pairs_too else 0
+        return super().pairs if self.pairs_too else 0
 
     @property
     def width(self) -> int:
@@ -241,7 +207,7 @@ class SumBlock(_OfBlock, name="loco/block", title="Sum the genotypes of a block"
 
 
 @dataclass(frozen=True, eq=False)
-class PredictByBlock(_OfBlock, name="loco/predict", title="Predict by a block", ring_bits=64):
+class PredictByBlock(OfBlock, name="loco/predict", title="Predict by a block", ring_bits=64):
     """Have each cohort keep its people's predictions by a block."""
 
     sends: ClassVar[tuple[Real, ...]] = (

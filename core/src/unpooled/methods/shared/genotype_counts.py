@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from unpooled.asking.cohort import Cohort
+from unpooled.asking.cohort import Cohort, blocks
 from unpooled.asking.question import Arrays, Count, Foreseen, Question
 from unpooled.asking.sizes import Sizes
 from unpooled.kernels.counts import count_genotypes, group_masks
@@ -16,7 +16,7 @@ from unpooled.methods.shared import groups as people
 from unpooled.methods.shared.chunks import DIPLOID, Chunk, OfChunk, foreseen_chunks, foreseen_of
 from unpooled.methods.shared.dosage_table import DosageTable
 from unpooled.methods.shared.genotype_table import GenotypeTable
-from unpooled.methods.shared.groups import Group
+from unpooled.methods.shared.groups import COMPLETE, Group
 from unpooled.methods.shared.without_any import capped, holds_without_any
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 
@@ -108,6 +108,40 @@ class CountCarried(CountGenotypes):
         inside = [self.is_summed(group) for group in self.groups]
         everyone = found["genotypes"][:, inside].sum(axis=1, dtype=np.int64)
         return {**found, CAPPED.name: capped(carriers(everyone))}
+
+
+@dataclass(frozen=True, eq=False)
+class CountListed(Question):
+    """Genotype counts of variants one by one, and who with complete data carries each allele, capped."""
+
+    sends: ClassVar[tuple[Count, ...]] = CountCarried.sends
+    each: ClassVar[dict[str, str]] = CountCarried.each
+
+    items: np.ndarray
+    """Panel indices: uint32 (m,)."""
+    groups: tuple[Group, ...]
+    most: int
+
+    @property
+    def variants(self) -> int:
+        return len(self.items)
+
+    @property
+    def group_count(self) -> int:
+        return len(self.groups)
+
+    @property
+    def reach(self) -> int:
+        return int(self.items.max(initial=-1)) + 1
+
+    def local(self, cohort: Cohort) -> Arrays:
+        counts = counted(cohort, self.items.astype(np.int64), self.groups)
+        inside = [COMPLETE in group for group in self.groups]
+        carried = carriers(counts[:, inside].sum(axis=1, dtype=np.int64))
+        return {"genotypes": counts, CAPPED.name: capped(carried)}
+
+    def parts(self, cohort: Cohort) -> Iterable[Question]:
+        return (replace(self, items=self.items[part]) for part in blocks(self.variants, len(cohort.samples)))
 
 
 def is_carried(plan: Plan, sums: Arrays) -> np.ndarray:
