@@ -43,7 +43,7 @@ from unpooled.plan.common_options import (
     SUMS,
 )
 from unpooled.plan.plan import NO_KEY, Covariate, Plan
-from unpooled.plan.result_files import SUMS_FILE
+from unpooled.plan.result_files import CLUMPED, SUMS_FILE, SUSIE
 from unpooled.plan.schema import CATEGORY, IMAGE, OUTCOME, Column
 
 from ..one_more.one_more_test import ONE_MORE
@@ -100,7 +100,7 @@ def of_variants(test: str, odd: bool = False, **changes: Any) -> Small:
             **({"few_studies": True} if test in ("linear", "logistic") else {}),
             **({"cohorts": 5} if test == "pca" else {}),  # without one of them people allow enough rounds
             **({"frequency_flags": True} if test in ("chi-square", "linear", "logistic") else {}),
-            "files": tuple(ALGORITHMS[test].files),
+            "files": tuple(file for file in ALGORITHMS[test].files if file != SUSIE),
             "chunk_size": 4,
             "hwe": 1e-20,
         }
@@ -376,6 +376,8 @@ _ENCODINGS = ("one-hot", "ordinal", "frequency", "target:y", "hash:4")
 # Neither GWAS-SSF, which has effects per copy only, nor the cohorts' own estimates, likewise.
 _OF_DOSAGES = ("glm", "ssf")
 
+_OF_SETS = ("assoc", CLUMPED, SUSIE)
+
 _OF_PLINK = ("assoc", "glm", "adjusted", "frq", "lmiss", "hwe")
 
 _SMALL = (0.01, 0.02)
@@ -385,6 +387,7 @@ STUDIES: dict[str, Callable[[], Small]] = {
     "chi-square": lambda: of_variants("chi-square"),
     "linear, exact": lambda: of_variants("linear", missing="exact"),
     "linear, mean": lambda: of_variants("linear", missing="mean"),
+    "linear, of credible sets": lambda: of_variants("linear", files=_OF_SETS),
     "linear, of conditions": lambda: of_variants("linear", condition=("rs1_3", "rs22_1"), files=_OF_PLINK),
     "linear, of dosages": lambda: of_variants("linear", missing="exact", dosages=True, files=_OF_DOSAGES),
     "linear, of dosages, mean": lambda: of_variants(
@@ -425,6 +428,12 @@ STUDIES: dict[str, Callable[[], Small]] = {
         "logistic", missing="exact", dosages=True, files=("glm", "meta")
     ),
     "logistic, exact": lambda: of_variants("logistic", missing="exact", firth="firth"),
+    "logistic, of credible sets": lambda: of_variants(
+        "logistic", missing="exact", clump_p1=0.05, files=_OF_SETS
+    ),
+    "logistic, of credible sets and phenotypes": lambda: of_variants(
+        "logistic", clump_p1=0.05, phenotypes=("z",), files=_OF_SETS
+    ),
     "logistic, followed": lambda: of_variants("logistic", files=_OF_PLINK),
     "linear, dominant": lambda: of_variants("linear", genotype_model="dominant", files=_OF_PLINK),
     "linear, interaction": lambda: of_variants(
@@ -478,6 +487,9 @@ STUDIES: dict[str, Callable[[], Small]] = {
     ),
     "logistic, beside predictions": lambda: of_variants(
         "logistic", loco=True, phenotypes=("z",), require_pheno=True, files=("assoc", "glm", "clumped")
+    ),
+    "logistic, of credible sets beside predictions": lambda: of_variants(
+        "logistic", loco=True, clump_p1=0.05, files=_OF_SETS
     ),
     "linear, beside components": lambda: of_variants(
         "linear", cohorts=5, components=2, prune_components="3 1 0.9", nonfounders=True, files=_OF_PLINK

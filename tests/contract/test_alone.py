@@ -13,6 +13,7 @@ from unpooled.methods import METHODS
 from unpooled.methods.ld.leads import LINKAGE
 from unpooled.methods.learning.models import LOCAL_UPDATES
 from unpooled.methods.learning.performance import PERFORMANCE, RANGES
+from unpooled.methods.regression.credible_sets import TABLE as CREDIBLE_SETS
 from unpooled.plan.plan import EXACT, OwnPlan, Plan, PlanError
 from unpooled.run import run, run_alone
 
@@ -32,9 +33,9 @@ def beside_nobody(small: Small) -> list[Any]:
 
 WITHOUT_FLOORS = {"logistic": [("missing", EXACT)]}
 
-BY_FLOORS = (PERFORMANCE, RANGES, LINKAGE)
-"""Result tables of ranges of scores, which are wider where few people are in one, and of pairs of variants,
-among which no rare ones are."""
+BY_FLOORS = (PERFORMANCE, RANGES, LINKAGE, CREDIBLE_SETS)
+"""Result tables of ranges of scores, which are wider where few people are in one; of pairs of variants, among
+which no rare ones are; and of loci, which take many people."""
 
 AT_TRIALS = ("error", "error_deviation")
 """Result columns of a trial on the grid, of which a last bit of a sum may take the next point."""

@@ -57,6 +57,7 @@ _PARTS = {
     "phenotype": ".phenotypes",
     "phenotypes": ".phenotypes",
     "regression": ".regression.method",
+    "susie": ".regression.credible_sets",
     "tables": ".tables",
 }
 """Parts that methods have in common, by the first word of their procedures' names."""

@@ -44,7 +44,7 @@ class Feature:
     file: FeatureFile | None = None
     rule: Callable[[Plan], dict[str, str]] = lambda plan: {}
     """Further problems of a plan, by its field."""
-    around: Callable[[Procedure[[], None]], Procedure[[], None]] = lambda method: method
+    around: Callable[[Procedure[[], Any]], Procedure[[], Any]] = lambda method: method
     """Function from a method's procedure to the one that a study with this feature runs."""
 
 
@@ -53,7 +53,7 @@ def variant_method(
     options: Iterable[Option[Any] | Feature],
     asks: Sequence[type[Question]],
     files: Mapping[str, Writer],
-    procedure: Procedure[[], None],
+    procedure: Procedure[[], Any],
     columns: Callable[[str, Tables], Arrays],
     rules: Callable[[Plan], dict[str, str]] = lambda plan: {},
     **others: Any,

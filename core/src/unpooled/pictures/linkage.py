@@ -18,13 +18,19 @@ _RECORD = np.dtype([("lead", np.uint32), ("other", np.uint32), ("r2", np.float32
 
 def pairs(linkage: Arrays, tested: NDArray[np.uint32]) -> Pairs:
     """The pairs of a result table (`variant`, `other`, `r2`), given which variants were tested, rising."""
-    columns = [np.asarray(linkage[name]) for name in ("variant", "other")]
-    rows = [np.minimum(np.searchsorted(tested, column), len(tested) - 1) for column in columns]
-    known = (tested[rows[0]] == columns[0]) & (tested[rows[1]] == columns[1])
+    (lead, other), known = rows_among(tested, linkage["variant"], linkage["other"])
     found = np.empty(int(known.sum()), _RECORD)
-    found["lead"], found["other"] = rows[0][known], rows[1][known]
+    found["lead"], found["other"] = lead[known], other[known]
     found["r2"] = np.asarray(linkage["r2"])[known]
     return found
+
+
+def rows_among(
+    tested: NDArray[np.uint32], *columns: NDArray[np.uint32]
+) -> tuple[list[NDArray[np.int64]], NDArray[np.bool_]]:
+    """Find columns of variants, (k,) each, among those tested: their rows, and where all are there."""
+    rows = [np.minimum(np.searchsorted(tested, column), len(tested) - 1) for column in columns]
+    return rows, np.all([tested[row] == column for row, column in zip(rows, columns, strict=True)], axis=0)
 
 
 def around(

@@ -224,15 +224,33 @@ class Watched:
     hits: Hits
 
 
-def with_leads(method: Procedure[[], None]) -> Procedure[[], None]:
+@dataclass(frozen=True, eq=False)
+class Led:
+    """Return value of a method, encoded, and the variants that lead."""
+
+    name: ClassVar[str] = "leads/led"
+
+    method: str
+    """Name of the method's procedure."""
+    value: bytes
+    leads: Hits
+
+    def value_of(self, study: Study) -> Any:
+        """The value that the method has returned."""
+        return PROCEDURES[self.method].value(study, self.value)
+
+
+def with_leads(method: Procedure[[], Any]) -> Procedure[[], Any]:
     """A method for variants that in the end looks at the linkage around leads, if its plan has `.clumped`."""
 
     @procedure(f"{method.name} with leads")
-    def whole(study: Study) -> Asks[None]:
+    def whole(study: Study) -> Asks[Led | None]:
         if not is_clumped(study.plan):
-            return (yield from method(study))
+            yield from method(study)
+            return None
         found = yield from watch(study, *method(study).stored, Hits.none())
-        return (yield from look_around(study, found.hits))
+        leads = yield from look_around(study, found.hits)
+        return Led(method.name, found.value, leads)
 
     return whole
 
@@ -274,28 +292,33 @@ def report_alone(study: Study, name: str, arguments: bytes) -> Asks[None]:
     yield from _alone(found.hits)
 
 
-def look_around(study: Study, hits: Hits) -> Asks[None]:
-    """Report the linkage around all leads among the hits."""
+def look_around(study: Study, hits: Hits) -> Asks[Hits]:
+    """Report the linkage around all leads among the hits; give these."""
     if not len(hits.variants):
-        return
+        return hits
     founders = (yield CountFounders())["people"]
     order = np.lexsort([hits.variants, -hits.neg_log10_p])
-    yield from walk(study, hits.some(order), founders, 1)
+    found = yield Each([walk(study, hits.some(order), founders, 1, Hits.none())])
+    return Hits.joined(found)
 
 
 @procedure("leads/walk")
-def walk(study: Study, hits: Hits, founders: np.ndarray, turn: int) -> Asks[None]:
-    """Look around those that certainly lead, the hits being sorted by strength; then at what is left."""
+def walk(study: Study, hits: Hits, founders: np.ndarray, turn: int, leads: Hits) -> Asks[Hits]:
+    """Look around those that certainly lead, the hits being sorted by strength; then at what is left.
+
+    Gives the leads, of which those of turns before are known.
+    """
     leading = _leading(study, hits)
     if not leading.any():
-        return
+        return leads
     enough = int(founders.sum(dtype=np.int64)) >= FEWEST_AT_A_LEVEL or study.plan.alone
     if not enough or turn > MOST_TURNS:
         yield from _alone(hits)  # nothing more is asked
-        return
-    found = yield Each(around(study, leads, founders) for leads in _parts(study, hits.variants[leading]))
+        return leads
+    found = yield Each(around(study, some, founders) for some in _parts(study, hits.variants[leading]))
     left = ~leading & ~np.isin(hits.variants, np.concatenate([np.zeros(0, np.uint32), *found]))
-    yield from Go(walk(study, hits.some(left), founders, turn + 1))
+    leads = Hits.joined([leads, hits.some(leading)])
+    return (yield from Go(walk(study, hits.some(left), founders, turn + 1, leads)))
 
 
 def _parts(study: Study, leads: np.ndarray) -> Iterator[np.ndarray]:
@@ -317,7 +340,7 @@ def _leading(study: Study, hits: Hits) -> np.ndarray:
     chromosome = panel.chromosome[hits.variants].astype(np.int64)
     place = chromosome << 32 | panel.position[hits.variants]
     rank = np.argsort(place, kind="stable")
-    reach, strongest = _reach(study.plan), np.zeros(len(rank), bool)
+    reach, strongest = reach_of(study.plan), np.zeros(len(rank), bool)
     low = np.searchsorted(place[rank], place - reach, "left")
     high = np.searchsorted(place[rank], place + reach, "right")
     for k, (start, stop) in enumerate(zip(low.tolist(), high.tolist(), strict=True)):
@@ -325,7 +348,7 @@ def _leading(study: Study, hits: Hits) -> np.ndarray:
     return strongest
 
 
-def _reach(plan: Plan) -> int:
+def reach_of(plan: Plan) -> int:
     """Base pairs to either side of a lead."""
     return int(KB.of(plan) * 1000)
 
@@ -334,7 +357,7 @@ def _reach(plan: Plan) -> int:
 def around(study: Study, leads: np.ndarray, founders: np.ndarray) -> Asks[np.ndarray]:
     """Report the linkage around some leads; the panel indices of their clumps, uint32 (k,)."""
     chromosome = _class_of(study, int(leads[0]))
-    groups, windows = groups_on(chromosome), [_window(study, lead) for lead in leads.tolist()]
+    groups, windows = groups_on(chromosome), [window_of(study, lead) for lead in leads.tolist()]
     near = np.unique(np.concatenate([np.arange(*window, dtype=np.uint32) for window in windows]))
     sizes = [size_of(group, founders) for group in groups]
     sums = yield CountAround(near, groups, max(sizes), chromosome)
@@ -389,14 +412,14 @@ class _Pairs:
         return ahead, np.abs(self.lead - self.other).astype(np.uint32)
 
 
-def _window(study: Study, lead: int) -> tuple[int, int]:
+def window_of(study: Study, lead: int) -> tuple[int, int]:
     """Find the range of panel indices, start and stop, of the variants within reach of a lead."""
     panel = study.panel
     code, position = int(panel.chromosome[lead]), int(panel.position[lead])
     first, last = np.searchsorted(panel.chromosome, [code, code + 1])
     here = panel.position[first:last]
-    start = first + np.searchsorted(here, position - _reach(study.plan), "left")
-    stop = first + np.searchsorted(here, position + _reach(study.plan), "right")
+    start = first + np.searchsorted(here, position - reach_of(study.plan), "left")
+    stop = first + np.searchsorted(here, position + reach_of(study.plan), "right")
     return max(int(start), lead - MOST_AHEAD), min(int(stop), lead + MOST_AHEAD + 1)
 
 

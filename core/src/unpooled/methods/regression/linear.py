@@ -27,7 +27,9 @@ from unpooled.methods.regression.dependent import about_means, refuse_dependent
 from unpooled.methods.regression.floors import CountCarriers, split_by_carriers
 from unpooled.methods.regression.least_squares import Block, Fit
 from unpooled.methods.regression.linear_questions import SumColumns, SumWithGenotypes, one_by_one
+from unpooled.methods.regression.locus_questions import has_credible_sets
 from unpooled.methods.regression.method import HETEROGENEITY, regression
+from unpooled.methods.regression.null_model import Begun, NullModel
 from unpooled.methods.regression.options import few_cohorts, is_exact
 from unpooled.methods.regression.pool import Pool
 from unpooled.methods.shared.chunks import DIPLOID, Chunk
@@ -41,8 +43,12 @@ from unpooled.plan.result_files import CLUMPED, META
 
 
 @procedure("linear")
-def linear(study: Study) -> Asks[None]:
-    """Standardise covariates and phenotype, sum them once for all variants, then fit chunk by chunk."""
+def linear(study: Study) -> Asks[Begun | None]:
+    """Standardise covariates and phenotype, sum them once for all variants, then fit chunk by chunk.
+
+    Gives the model without genotypes if its plan has use for it.
+    """
+    begun = None
     pool, columns, few, chunks = yield from counts.count_and_standardise(study)
     if is_apart(study.plan):
         within = yield from sum_columns_apart(study, pool, columns, chunks, few)
@@ -55,10 +61,13 @@ def linear(study: Study) -> Asks[None]:
         some = one_by_one(study.plan)[0].of_block(block)
         products = about_means(some.sums, some.products, pool.complete)
         fits = [fit_chunk(study, chunk, pool, columns, block, few) for chunk in chunks]
+        if has_credible_sets(study.plan):
+            begun = Begun(pool, NullModel.of_number(pool, columns, sums))
     if not study.plan.alone:
         refuse_dependent(study.plan, products)
     ties = yield Each(fits)
     yield Finish(counts.report_ties(study, tuple(ties)))
+    return begun
 
 
 @procedure("linear/chunk")

@@ -44,6 +44,7 @@ from unpooled.methods.regression.fitting import (
     refuse_without_a_model,
 )
 from unpooled.methods.regression.floors import CountCarriers, are_few, find_few_carriers
+from unpooled.methods.regression.locus_questions import has_credible_sets
 from unpooled.methods.regression.logistic_questions import (
     Approach,
     Evaluate,
@@ -56,10 +57,11 @@ from unpooled.methods.regression.logistic_questions import (
     models_of,
 )
 from unpooled.methods.regression.method import HETEROGENEITY, regression
+from unpooled.methods.regression.null_model import Begun, NullModel
 from unpooled.methods.regression.options import FIRTH, few_cohorts
 from unpooled.methods.regression.pool import Pool
 from unpooled.methods.regression.within import EvaluateWithin, FitCovariatesWithin
-from unpooled.methods.shared.chunks import Chunk
+from unpooled.methods.shared.chunks import DIPLOID, Chunk
 from unpooled.methods.shared.genotype_counts import Counted
 from unpooled.methods.shared.options import COHORTS_APART, is_apart
 from unpooled.methods.shared.standardise import PooledColumns
@@ -82,8 +84,11 @@ cases but one have that estimate far out, where Firth's likelihood may have a se
 
 
 @procedure("logistic")
-def logistic(study: Study) -> Asks[None]:
-    """Fit the covariates alone, for each class of chromosomes; from there fit chunk by chunk."""
+def logistic(study: Study) -> Asks[Begun | None]:
+    """Fit the covariates alone, for each class of chromosomes; from there fit chunk by chunk.
+
+    Gives the model without genotypes of the autosomes if its plan has use for it.
+    """
     pool, columns, few, chunks = yield from count_and_standardise(study)
     kind = FitCovariatesWithin if is_apart(study.plan) else FitCovariates
     starts = {coding: kind.first(study.plan, pool, columns, coding) for coding in models_of(chunks)}
@@ -100,6 +105,9 @@ def logistic(study: Study) -> Asks[None]:
         for some in _neighbours(chunks)
     )
     yield Finish(report_ties(study, tuple(itertools.chain(*ties))))
+    if DIPLOID not in models or not has_credible_sets(study.plan):
+        return None
+    return Begun(pool, NullModel.of_cases(pool, columns, models[DIPLOID]))
 
 
 def _neighbours(chunks: Sequence[Chunk]) -> Iterator[tuple[Chunk, ...]]:

@@ -15,7 +15,9 @@ from unpooled.methods.ld.leads import CLUMPS
 from unpooled.methods.ld.options import PRUNE_COMPONENTS, PRUNE_PREDICTIONS
 from unpooled.methods.purpose import Purpose
 from unpooled.methods.regression.counts import BEFORE_GENOTYPES, OrderAlleles, OrderBeforeFit
+from unpooled.methods.regression.credible_sets import CREDIBLE_SETS
 from unpooled.methods.regression.heterogeneity import ESTIMATES_ASKS, with_meta
+from unpooled.methods.regression.null_model import Begun
 from unpooled.methods.regression.options import FEW_STUDIES, meta_problem
 from unpooled.methods.regression.results import FILES, columns_of, file_name
 from unpooled.methods.shared.layout import laid_out
@@ -49,7 +51,7 @@ def regression(
     title: str,
     trait: str,
     method: str,
-    procedure: Procedure[[], None],
+    procedure: Procedure[[], Begun | None],
     *,
     asks: tuple[type[Question], ...],
     options: tuple[Option[Any] | Feature, ...],
@@ -77,6 +79,7 @@ def regression(
             *OF_DOSAGES,
             FAR_FREQUENCIES,
             CLUMPS,
+            CREDIBLE_SETS,
         ),
         templates=(with_components(name), with_predictions(name)),
         rules=lambda plan: genotype_model.names_problem(plan) | rule(plan),

@@ -1,0 +1,172 @@
+"""Credible sets of federated studies, and those that R's susieR finds in the pooled genotypes."""
+
+from __future__ import annotations
+
+import functools
+import json
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from unpooled.asking.cohort import ArrayCohort, Samples
+from unpooled.methods.regression.credible_sets import TABLE
+from unpooled.panel.panel import Panel
+from unpooled.plan.plan import NO_KEY, Covariate, Plan
+from unpooled.run import reports, run
+
+from ..plinks import call, needed
+
+M, KB = 60, 1000
+
+# Of a number susieR is given the data themselves, without what the covariates explain; of cases and controls
+# the scores at the covariates' model, and how they go together there.
+R = """
+suppressMessages(library(susieR))
+a <- commandArgs(TRUE)
+read <- function(name) as.matrix(read.csv(file.path(a[1], name), header = FALSE))
+X <- read("x.csv"); y <- read("y.csv")[, 1]; C <- read("c.csv"); n <- length(y)
+if (a[2] == "quantitative") {
+  left <- function(v) residuals(lm(v ~ C))
+  s <- susie(apply(X, 2, left), left(y), max_iter = 1000)
+} else {
+  p <- fitted(glm(y ~ C, family = binomial(), control = list(epsilon = 1e-14)))
+  D <- cbind(1, C); w <- p * (1 - p)
+  V <- crossprod(X, w * X) - crossprod(X, w * D) %*% solve(crossprod(D, w * D), crossprod(D, w * X))
+  z <- crossprod(X, y - p)[, 1] / sqrt(diag(V))
+  s <- susie_suff_stat((n - 1) * cov2cor(V), sqrt(n - 1) * z, n = n, yty = n - 1,
+                       estimate_residual_variance = FALSE, max_iter = 1000)
+}
+text <- function(v) paste0("[", if (length(v)) paste(format(v, digits = 17), collapse = ","), "]")
+sets <- vapply(s$sets$cs, text, "")
+# Its own coverage is that of another set where one is left out as impure.
+coverage <- mapply(function(l, own) sum(s$alpha[l, own]), s$sets$cs_index, s$sets$cs)
+lbf <- s$lbf[s$sets$cs_index]
+cat(paste0('{"pip":', text(s$pip), ',"sets":[', paste(sets, collapse = ","), '],"lbf":', text(lbf),
+           ',"coverage":', text(coverage), ',"purity":', text(s$sets$purity$min.abs.corr), "}"))
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """A locus in which the first variant in its middle has an effect, or none has, with a covariate."""
+
+    people: int
+    effects: tuple[float, ...] = ()
+    """Each of another variant, ten apart."""
+    missing: float = 0.0
+    ties: int = 0
+    """Number of further variants that are like the first with an effect, or its mirror image."""
+
+    @functools.cached_property
+    def drawn(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Copies int8 (M, n), the number, and the covariate (n, 1)."""
+        random = np.random.default_rng(self.people)
+        along = random.normal(size=(2, M, self.people))
+        for k in range(1, M):
+            along[:, k] = 0.9 * along[:, k - 1] + np.sqrt(0.19) * along[:, k]
+        frequency = random.uniform(0.1, 0.5, M)
+        copies = (along > stats.norm.ppf(1 - frequency)[None, :, None]).sum(axis=0).astype(np.int8)
+        age = random.normal(size=self.people) + 0.5 * copies[25]
+        y = sum(effect * copies[20 + 10 * k] for k, effect in enumerate(self.effects)) + 0.7 * age
+        for k in range(self.ties):
+            copies[21 + k] = copies[20] if k % 2 else 2 - copies[20]
+        copies[random.random(copies.shape) < self.missing] = -1
+        return copies, y + random.normal(size=self.people), age[:, None]
+
+    def phenotype(self, trait: str) -> np.ndarray:
+        y = self.drawn[1]
+        return y if trait == "quantitative" else (y > np.quantile(y, 0.7)).astype(float)
+
+
+CASES = {
+    "two in linkage": People(1500, (0.3, -0.3)),
+    "none": People(1200),
+    "ties": People(1300, (0.4,), ties=3),
+    "missing calls": People(1400, (0.35, 0.3), missing=0.05),
+    "few people": People(110, (1.2,)),
+    "three": People(2500, (0.3, 0.3, 0.25)),
+}
+
+
+def study(people: People, trait: str, rule: str) -> tuple[dict[str, np.ndarray], bytes]:
+    """The rows of the credible sets of a study, and their file."""
+    copies, _, covariates = people.drawn
+    y, everyone = people.phenotype(trait), np.ones(people.people, bool)
+    panel = Panel.of([(1, KB * (1 + k), b"v%d" % k, b"A", b"G") for k in range(M)])
+    random = np.random.default_rng(1)
+    parts = np.array_split(random.permutation(people.people), 3)
+    cohorts = [
+        ArrayCohort(
+            Samples(y[k], np.ones(len(k), np.uint8), everyone[k], everyone[k], covariates[k]),
+            copies[:, k],
+            random.random(M) < 0.5,
+        )
+        for k in parts
+    ]
+    options: dict[str, Any] = {"trait": trait, "missing": rule, "clump_p1": 0.05}
+    test = "linear" if trait == "quantitative" else "logistic"
+    plan = Plan(test, "y", 3, NO_KEY, covariates=(Covariate("age"),), files=FILES, **options)
+    tables = run(plan, panel, cohorts)
+    return tables[TABLE], reports(plan, panel, tables)["susie"]
+
+
+FILES = ("assoc", "clumped", "susie")
+
+
+def of_susier(people: People, trait: str, variants: np.ndarray, folder: Path) -> dict[str, Any]:
+    """Ask susieR about some variants of the pool; a missing call is the mean."""
+    has_r = shutil.which("Rscript")
+    found = has_r and subprocess.run(["Rscript", "-e", "library(susieR)"], capture_output=True, check=False)
+    needed(found and not found.returncode, "susieR", "r-cran-susier")
+    copies, _, covariates = people.drawn
+    x = np.where(copies < 0, np.nan, copies.astype(float))[variants]
+    x = np.where(np.isnan(x), np.nanmean(x, axis=1, keepdims=True), x).T
+    for name, values in (("x", x), ("y", people.phenotype(trait)), ("c", covariates)):
+        np.savetxt(folder / f"{name}.csv", values, delimiter=",", fmt="%.17g")
+    (folder / "susie.R").write_text(R)
+    answer: dict[str, Any] = json.loads(call("Rscript", folder / "susie.R", folder, trait))
+    return answer
+
+
+@pytest.mark.parametrize("trait", ["quantitative", "case/control"])
+@pytest.mark.parametrize("name", CASES)
+def test_credible_sets_are_those_of_susier(name: str, trait: str, tmp_path: Path) -> None:
+    people = CASES[name]
+    found, _ = study(people, trait, "exact" if name == "missing calls" else "mean")
+    assert len(np.unique(found["variant"])) == 1
+    expected = of_susier(people, trait, found["other"], tmp_path)
+    np.testing.assert_allclose(found["pip"], expected["pip"], rtol=0, atol=1e-6)
+    sets = [np.array(members) - 1 for members in expected["sets"]]
+    assert found["credible_set"].max(initial=0) == len(sets)
+    for k, members in enumerate(sets):
+        ours = np.flatnonzero(found["credible_set"] == k + 1)
+        assert set(ours) == set(members.tolist())
+        for column, of_theirs in (("coverage", "coverage"), ("purity", "purity")):
+            np.testing.assert_allclose(found[column][ours], expected[of_theirs][k], atol=1e-6)
+        np.testing.assert_allclose(
+            found["log10_bayes_factor"][ours], expected["lbf"][k] / np.log(10), atol=1e-5
+        )
+    assert bool(sets) == (name != "none")
+
+
+def test_few_people_have_few_variants() -> None:
+    """A locus has those nearest to its lead: one for ten people, and for five without any one cohort."""
+    found, _ = study(CASES["few people"], "quantitative", "mean")
+    lead, other = int(found["variant"][0]), found["other"].astype(int)
+    assert len(other) == 11 and np.abs(other - lead).max() <= 6
+
+
+def test_the_file_has_a_line_for_each_variant() -> None:
+    rows, file = study(CASES["ties"], "quantitative", "mean")
+    head, *lines = (line.split("\t") for line in file.decode().splitlines())
+    assert head[:7] == ["LEAD", "CHR", "SNP", "BP", "A1", "PIP", "CS"] and len(lines) == len(rows["other"])
+    tied = [line for line in lines if line[2] in ("v20", "v21", "v22", "v23")]
+    assert len({line[5] for line in tied}) == 1 and {line[6] for line in tied} == {"1"}
+    outside = next(line for line in lines if line[6] == "0")
+    assert outside[7:] == ["NA"] * 3
