@@ -42,8 +42,9 @@ def two(pages: Pages, site: Site, tmp_path: Path) -> Iterator[Two]:
         tmp_path, cohorts=(150, 160, 170), variants=1500, effects=(5.0, 0.2), seed=3, pooled=False
     )
     site.coordinator.sign_in(*site.administrator)
-    files = ["assoc", "clumped"]
-    trials = [site.study(made.cohorts, files=files), site.study(made.cohorts, maf=0.05)]
+    files = ["assoc", "clumped", "susie"]
+    wide = {"test": "logistic", "files": files, "clump_kb": 10_000}  # there are few variants
+    trials = [site.study(made.cohorts, **wide), site.study(made.cohorts, maf=0.05)]
     with with_pictures(*trials):
         row = trials[0].call("GET", f"variants?search={made.planted[0]}")["rows"][0]
         yield Two(*trials, row["chromosome"], row["position"], made.planted[0])
@@ -78,6 +79,11 @@ def test_a_region_has_its_genes_and_a_gene_is_found_by_its_name(
     assert names, "there are genes around the planted variant"
     expect(plot.get_by_text("Recombination, cM/Mb")).to_be_visible()
     pages.sees(f"Colours tell r² with {two.variant}.")
+    pages.sees("Halos mark 1 credible set: of its variants one has an effect, with a probability of 95 %.")
+    expect(plot.get_by_text("in a credible set")).to_be_visible()
+    plot.press("ArrowDown")
+    expect(plot.get_by_text(f"1 around {two.variant}, of 1 variant")).to_be_visible()
+    pages.look("credible-set")
     expect(plot.get_by_text(re.compile(rf"\b{re.escape(names[0])}\b")).first).to_be_visible()
     expect(plot.get_by_role("img")).to_have_attribute(
         "aria-label", re.compile(rf"Genes: {re.escape(names[0])}")

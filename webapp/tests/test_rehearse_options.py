@@ -43,6 +43,11 @@ def test_one_class_is_for_every_client(tmp_path: Path) -> None:
     assert not any("--one-class" in words for words in settings(tmp_path).arguments)
 
 
+def test_credible_sets_come_with_clumps(tmp_path: Path) -> None:
+    assert plan(tmp_path, "--test", "linear", "--susie")["files"] == ["assoc", "clumped", "susie"]
+    assert plan(tmp_path, "--test", "linear", "--clump")["files"] == ["assoc", "clumped"]
+
+
 def test_limits_of_an_iteration(tmp_path: Path) -> None:
     made = plan(tmp_path, "--test", "logistic", "--max-iterations", "20", "--tolerance", "1e-4")
     assert (made["max_iterations"], made["tolerance"]) == (20, 1e-4)

@@ -1325,6 +1325,20 @@ export interface components {
             effects: string[];
             rows: components["schemas"]["LocusOfTwo"][];
         };
+        Credible: {
+            /** @description of each point, the probability that it has an effect; null outside of loci */
+            pip: (number | null)[];
+            /** @description of each point, which of the sets it is in, counted from 0; null for none */
+            set: (number | null)[];
+            sets: components["schemas"]["CredibleSet"][];
+        };
+        CredibleSet: {
+            /** @description ID of the lead variant of its locus */
+            lead: string;
+            /** @description in the locus, as in the file .susie */
+            number: number;
+            variants: number;
+        };
         /** @description The strongest first; -log10 P in all lists. */
         Curve: {
             /**
@@ -3756,6 +3770,8 @@ export interface components {
             points: components["schemas"]["RegionPoints"];
             /** @description null without a lead, or if the study looked at no linkage */
             linkage: components["schemas"]["Linkage"] | null;
+            /** @description null without a locus, or if the study looked for none */
+            credible: components["schemas"]["Credible"] | null;
         };
         /** @description Single variants; a list for each quantity. */
         RegionPoints: {

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unpooled.panel.chromosomes import chromosome_name
-from unpooled.pictures import linkage
+from unpooled.pictures import credible, linkage
 from unpooled.pictures.associations import BLOCK, Associations, plain
 from unpooled.pictures.loci import GENOME_WIDE, SUGGESTIVE
 
@@ -91,10 +91,12 @@ def region(
     last: int,
     leads: Sequence[int],
     known: linkage.Pairs | None = None,
+    mapped: credible.Probabilities | None = None,
 ) -> dict[str, Any]:
     """A window from one position to another, for JSON: points alone, with effects, or finer cells.
 
-    `known` is the linkage with lead variants, where a study has looked at that.
+    `known` is the linkage with lead variants, and `mapped` who is in credible sets, where a study has looked
+    at that.
     """
     rows = associations.within(chromosome, first, last)
     bases = max(1, -(-(last - first + 1) // COLUMNS))
@@ -122,6 +124,7 @@ def region(
         },
         "leads": _places(reduced.points, inside),
         "linkage": None if known is None else linkage.around(associations, known, rows, reduced.points),
+        "credible": None if mapped is None else credible.around(associations, mapped, reduced.points),
     }
 
 

@@ -26,7 +26,7 @@ TESTED = "neg_log10_p"
 """The result column without which there is nothing to draw: the plan may have asked for counts alone."""
 
 MANHATTAN, QUANTILES, LOCI, IDS = "manhattan.json.gz", "qq.json.gz", "loci.json", "ids.npy"
-LINKAGE = "linkage.npy"
+LINKAGE, CREDIBLE = "linkage.npy", "credible.npy"
 """Only of a study that looked at it."""
 
 Row = dict[str, Any]
@@ -59,10 +59,16 @@ def region(results: Results, chromosome: str, first: int, last: int | None) -> R
         rows = associations.chromosomes().get(code)
         last = int(associations.columns["position"][rows.stop - 1]) if rows else first
     _require_order(first, last)
-    leads, path = [row["index"] for row in found_loci(results)], results.path(LINKAGE)
-    there_is = store.kept().size(path) is not None
-    known = np.load(results.here(LINKAGE), mmap_mode="r", allow_pickle=False) if there_is else None
-    return manhattan.region(associations, code, first, last, leads, known)
+    leads = [row["index"] for row in found_loci(results)]
+    around_leads = (_kept_if_any(results, name) for name in (LINKAGE, CREDIBLE))
+    return manhattan.region(associations, code, first, last, leads, *around_leads)
+
+
+def _kept_if_any(results: Results, name: str) -> np.ndarray | None:
+    if store.kept().size(results.path(name)) is None:
+        return None
+    found: np.ndarray = np.load(results.here(name), mmap_mode="r", allow_pickle=False)
+    return found
 
 
 def surroundings(results: Results, chromosome: str, first: int, last: int) -> Row:

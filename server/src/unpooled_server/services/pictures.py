@@ -13,11 +13,12 @@ from unpooled.asking.question import Arrays
 from unpooled.described.report import Pictures
 from unpooled.memory.allocator import give_back_what_is_free
 from unpooled.methods.ld import leads
+from unpooled.methods.regression import credible_sets
 from unpooled.methods.shared import summary
-from unpooled.pictures import linkage, loci, lookup, manhattan
+from unpooled.pictures import credible, linkage, loci, lookup, manhattan
 from unpooled.pictures.associations import Associations
 from unpooled.pictures.quantiles import quantiles
-from unpooled_server.reads.pictures import IDS, LINKAGE, LOCI, MANHATTAN, QUANTILES
+from unpooled_server.reads.pictures import CREDIBLE, IDS, LINKAGE, LOCI, MANHATTAN, QUANTILES
 from unpooled_server.reads.result_columns import Results
 from unpooled_server.storage import store
 
@@ -37,13 +38,20 @@ def draw(results: Results, tables: Mapping[str, Arrays]) -> Pictures:
     keep(QUANTILES, _packed(curves))
     with store.whole_file(results.path(IDS)) as out:
         np.save(out, lookup.index(associations.columns["id"]), allow_pickle=False)
-    if (compared := tables.get(leads.LINKAGE)) is not None:
-        tested = tables[summary.VARIANTS]["variant"][:]
-        known = linkage.pairs({name: compared[name][:] for name in compared}, tested)
-        with store.whole_file(results.path(LINKAGE)) as out:
-            np.save(out, known, allow_pickle=False)
+    for name, table, made in _AROUND_LEADS:
+        if (known := tables.get(table)) is not None:
+            tested = tables[summary.VARIANTS]["variant"][:]
+            with store.whole_file(results.path(name)) as out:
+                np.save(out, made({column: known[column][:] for column in known}, tested), allow_pickle=False)
     give_back_what_is_free()
     return Pictures(overview, curves, found)
+
+
+_AROUND_LEADS = (
+    (LINKAGE, leads.LINKAGE, linkage.pairs),
+    (CREDIBLE, credible_sets.TABLE, credible.probabilities),
+)
+"""Files about variants around leads, the result tables that they are of, and what makes the file."""
 
 
 def _json(value: Any) -> bytes:

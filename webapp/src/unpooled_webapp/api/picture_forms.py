@@ -93,6 +93,24 @@ class Linkage(serializers.Serializer[Any]):
     )
 
 
+class CredibleSet(serializers.Serializer[Any]):
+    lead = serializers.CharField(help_text="ID of the lead variant of its locus")
+    number = serializers.IntegerField(help_text="in the locus, as in the file .susie")
+    variants = serializers.IntegerField()
+
+
+class Credible(serializers.Serializer[Any]):
+    pip = serializers.ListField(
+        child=serializers.FloatField(allow_null=True),
+        help_text="of each point, the probability that it has an effect; null outside of loci",
+    )
+    set = serializers.ListField(
+        child=serializers.IntegerField(allow_null=True),
+        help_text="of each point, which of the sets it is in, counted from 0; null for none",
+    )
+    sets = CredibleSet(many=True)
+
+
 class Region(_Picture):
     chromosome = serializers.CharField()
     first = serializers.IntegerField()
@@ -101,6 +119,7 @@ class Region(_Picture):
     segments = RegionSegments()
     points = RegionPoints()
     linkage = Linkage(allow_null=True, help_text="null without a lead, or if the study looked at no linkage")
+    credible = Credible(allow_null=True, help_text="null without a locus, or if the study looked for none")
 
 
 class Gene(serializers.Serializer[Any]):

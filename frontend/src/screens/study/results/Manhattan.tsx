@@ -263,5 +263,12 @@ function caption(
       ? t("{{variants}} on {{size}}: the strongest as points, the others as the range they fill.", said)
       : t("{{variants}} on {{size}}, each a point.", said),
     told.linkage ? t("Colours tell r² with {{lead}}.", { lead: told.linkage.lead }) : "",
+    told.credible?.sets.length
+      ? plural(
+          told.credible.sets.length,
+          "Halos mark {{n}} credible set: of its variants one has an effect, with a probability of 95 %.",
+          "Halos mark {{n}} credible sets: of the variants of each one has an effect, with a probability of 95 %.",
+        )
+      : "",
   ];
 }

@@ -80,9 +80,11 @@ export function ManhattanMarks({
         <Stripes genome={genome} seen={seen} size={size} />
         <Heights layer={layer} size={size} />
         {layer.isLinked && <Linkage width={width} />}
+        {layer.credible && width >= WIDE && <Halo x={width - (BOUNDS.length + 2) * SWATCH} />}
         <g clipPath={`url(#${clip})`}>
           <Limits layer={layer} size={size} limits={limits} isBehind />
           <g transform={transform} className={transform && styles.moving}>
+            <path className={styles.credible} d={layer.credible} />
             <Marks even={layer.even} odd={layer.odd} linked={layer.linked} />
           </g>
           <Leads layer={layer} seen={seen} size={size} wanted={wanted} genes={genes} />
@@ -131,6 +133,7 @@ export const Marks = memo(function Marks({ even, odd, linked }: Pick<Layer, "eve
 });
 
 const SWATCH = 30; // pixels, with its number
+const WIDE = 440; // pixels that have room for two legends
 
 /** What the colours of a region mean, above it at the right; the caption says with which variant. */
 function Linkage({ width }: { width: number }) {
@@ -147,6 +150,18 @@ function Linkage({ width }: { width: number }) {
           </text>
         </g>
       ))}
+    </g>
+  );
+}
+
+/** What a halo means, beside the colours. */
+function Halo({ x }: { x: number }) {
+  return (
+    <g transform={`translate(${x} -13)`}>
+      <text className={figure.tick} x={-24} textAnchor="end">
+        {t("in a credible set")}
+      </text>
+      <path className={styles.credible} d={dot(-10, -4)} />
     </g>
   );
 }

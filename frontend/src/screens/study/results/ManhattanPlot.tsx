@@ -14,7 +14,7 @@ import styles from "./Manhattan.module.css";
 import { ManhattanMarks, marginsOf, type GenesOfLeads } from "./ManhattanMarks";
 import { meaning, moved, stepped } from "./moves";
 import { MOST_ROWS, type TracksOf } from "./Tracks";
-import { t } from "../../../words/language";
+import { plural, t } from "../../../words/language";
 
 interface Props {
   genome: Genome;
@@ -211,6 +211,8 @@ function About({ point, effect }: { point: Point; effect: string }) {
           [t("Place"), place(point.chromosome, point.position)],
           ["P", pValue(point.negLog10P)],
           ...(point.r2 === null ? [] : [[t("r² with the lead"), measured(point.r2)] as const]),
+          ...(point.pip === null ? [] : [["PIP", measured(point.pip)] as const]),
+          ...(point.set === null ? [] : [[t("Credible set"), setInWords(point.set)] as const]),
           ...(alleles
             ? ([
                 ["A1 / A2", `${alleles.a1} / ${alleles.a2}`],
@@ -224,6 +226,17 @@ function About({ point, effect }: { point: Point; effect: string }) {
     </>
   );
 }
+
+const setInWords = ({ lead, number, variants }: Schemas["CredibleSet"]): string =>
+  plural(
+    variants,
+    "{{number}} around {{lead}}, of {{n}} variant",
+    "{{number}} around {{lead}}, of {{n}} variants",
+    {
+      number,
+      lead,
+    },
+  );
 
 const said = (point: Point): string =>
   t("{{id}}, {{where}}, P {{p}}. Enter zooms in.", {

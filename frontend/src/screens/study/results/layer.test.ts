@@ -59,6 +59,7 @@ const REGION: Schemas["Region"] = {
   },
   leads: [],
   linkage: null,
+  credible: null,
 };
 
 const WHOLE = overviewLayer(GENOME, OVERVIEW, SIZE);
@@ -101,6 +102,21 @@ test("points have the colour of their linkage, where that is known", () => {
   expect(starts(layer.odd)).toEqual([600]);
   expect([layer.isLinked, PART.isLinked]).toEqual([true, false]);
   expect(layer.points.map(({ r2 }) => r2)).toEqual([0.4, null]);
+});
+
+test("variants in credible sets have a halo", () => {
+  const sets = [{ lead: "rs44", number: 1, variants: 1 }];
+  const layer = regionLayer(
+    GENOME,
+    { ...REGION, credible: { pip: [0.02, 0.97], set: [null, 0], sets } },
+    SIZE,
+  );
+  expect(starts(layer.credible)).toEqual([600]);
+  expect(layer.points.map(({ pip, set }) => [pip, set?.number])).toEqual([
+    [0.02, undefined],
+    [0.97, 1],
+  ]);
+  expect(PART.credible).toBe("");
 });
 
 test("a layer covers the windows within its home", () => {

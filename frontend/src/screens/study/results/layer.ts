@@ -19,6 +19,10 @@ export interface Point {
   isLead: boolean;
   /** r² with the strongest lead of a region; null where that is not known. */
   r2: number | null;
+  /** Probability that it has an effect; null where that was not looked for. */
+  pip: number | null;
+  /** The credible set that it is in. */
+  set: Schemas["CredibleSet"] | null;
   /** What only a region tells. */
   alleles: {
     a1: string;
@@ -38,6 +42,8 @@ export interface Layer {
   /** Of points by their linkage, the weakest first, as they are coloured. */
   linked: readonly string[];
   isLinked: boolean;
+  /** Halos of the variants in credible sets. */
+  credible: string;
   points: readonly Point[];
   isEveryVariant: boolean;
 }
@@ -93,6 +99,8 @@ export function overviewLayer(
       negLog10P: points.neg_log10_p[i] ?? 0,
       isLead: isLead.has(i),
       r2: null,
+      pip: null,
+      set: null,
       alleles: null,
     };
   });
@@ -109,7 +117,7 @@ export function overviewLayer(
 
 /** A region. */
 export function regionLayer(genome: Genome, answer: Schemas["Region"], size: Size): Layer {
-  const { segments, cell, points, leads, first, last, chromosome, linkage } = answer;
+  const { segments, cell, points, leads, first, last, chromosome, linkage, credible } = answer;
   const start = chromosomeOf(genome, chromosome)?.start ?? 0;
   const number = genome.chromosomes.findIndex(({ name }) => name === chromosome);
   const isLead = new Set(leads);
@@ -122,6 +130,8 @@ export function regionLayer(genome: Genome, answer: Schemas["Region"], size: Siz
     negLog10P: points.neg_log10_p[i] ?? 0,
     isLead: isLead.has(i),
     r2: linkage?.r2[i] ?? null,
+    pip: credible?.pip[i] ?? null,
+    set: credible?.sets[credible.set[i] ?? -1] ?? null,
     alleles: {
       a1: points.a1[i] ?? "",
       a2: points.a2[i] ?? "",
@@ -166,16 +176,17 @@ function drawn(
   const scale = isDown ? mirrored(up, height) : up;
   const paths: [string[], string[]] = [[], []];
   const linked = [...BOUNDS, 1].map((): string[] => []);
+  const spot = ({ at, negLog10P }: Point) => dot(across(home, width, at), scale.y(negLog10P));
   for (const { at, number, low, high } of columns) {
     const line = upright(across(home, width, at), scale.y((low + 0.5) * cell), scale.y((high + 0.5) * cell));
     paths[number % 2 ? 1 : 0].push(line);
   }
   for (const point of points) {
     if (point.isLead) continue; // a diamond, drawn on top
-    const { at, negLog10P, r2 } = point;
+    const { r2 } = point;
     const usual = paths[numberOf(point) % 2 ? 1 : 0];
     const path = r2 === null ? usual : linked[BOUNDS.filter((bound) => r2 >= bound).length];
-    path?.push(dot(across(home, width, at), scale.y(negLog10P)));
+    path?.push(spot(point));
   }
   return {
     home,
@@ -184,6 +195,10 @@ function drawn(
     odd: paths[1].join(""),
     linked: linked.map((each) => each.join("")),
     isLinked: false,
+    credible: points
+      .filter(({ set }) => set !== null)
+      .map(spot)
+      .join(""),
     points,
     isEveryVariant,
   };
