@@ -9,7 +9,7 @@ from unpooled.methods import ALGORITHMS
 from unpooled.methods.chi_square import CHI_SQUARE
 from unpooled.methods.regression.linear import LINEAR
 from unpooled.methods.regression.logistic import LOGISTIC
-from unpooled.plan.result_files import CLUMPED, META, SUSIE
+from unpooled.plan.result_files import CLUMPED, META, SPA, SUSIE
 
 from .studies import CHROMOSOMES, COVARIATES, SITE, Small, of_variants, panel_of
 
@@ -19,7 +19,7 @@ _MANY = 1000
 
 def _of(test: str, name: str, **changes: Any) -> tuple[str, Callable[[], Small]]:
     """A study with every file but those that take the most time."""
-    files = tuple(file for file in ALGORITHMS[test].files if file not in (META, CLUMPED, SUSIE))
+    files = tuple(file for file in ALGORITHMS[test].files if file not in (META, CLUMPED, SUSIE, SPA))
     return f"{test}: {name}", lambda: of_variants(test, odd=True, **{"files": files} | changes)
 
 

@@ -43,7 +43,7 @@ from unpooled.plan.common_options import (
     SUMS,
 )
 from unpooled.plan.plan import NO_KEY, Covariate, Plan
-from unpooled.plan.result_files import CLUMPED, SUMS_FILE, SUSIE
+from unpooled.plan.result_files import CLUMPED, SPA, SUMS_FILE, SUSIE
 from unpooled.plan.schema import CATEGORY, IMAGE, OUTCOME, Column
 
 from ..one_more.one_more_test import ONE_MORE
@@ -100,7 +100,7 @@ def of_variants(test: str, odd: bool = False, **changes: Any) -> Small:
             **({"few_studies": True} if test in ("linear", "logistic") else {}),
             **({"cohorts": 5} if test == "pca" else {}),  # without one of them people allow enough rounds
             **({"frequency_flags": True} if test in ("chi-square", "linear", "logistic") else {}),
-            "files": tuple(file for file in ALGORITHMS[test].files if file != SUSIE),
+            "files": tuple(file for file in ALGORITHMS[test].files if file not in (SUSIE, SPA)),
             "chunk_size": 4,
             "hwe": 1e-20,
         }
@@ -434,6 +434,7 @@ STUDIES: dict[str, Callable[[], Small]] = {
     "logistic, of credible sets and phenotypes": lambda: of_variants(
         "logistic", clump_p1=0.05, phenotypes=("z",), files=_OF_SETS
     ),
+    "logistic, of a saddlepoint": lambda: of_variants("logistic", files=("assoc", SPA)),
     "logistic, followed": lambda: of_variants("logistic", files=_OF_PLINK),
     "linear, dominant": lambda: of_variants("linear", genotype_model="dominant", files=_OF_PLINK),
     "linear, interaction": lambda: of_variants(
@@ -490,6 +491,9 @@ STUDIES: dict[str, Callable[[], Small]] = {
     ),
     "logistic, of credible sets beside predictions": lambda: of_variants(
         "logistic", loco=True, clump_p1=0.05, files=_OF_SETS
+    ),
+    "logistic, of a saddlepoint and phenotypes beside predictions": lambda: of_variants(
+        "logistic", loco=True, phenotypes=("z",), require_pheno=True, files=("assoc", CLUMPED, SPA)
     ),
     "linear, beside components": lambda: of_variants(
         "linear", cohorts=5, components=2, prune_components="3 1 0.9", nonfounders=True, files=_OF_PLINK

@@ -14,6 +14,7 @@ from unpooled.methods.ld.leads import LINKAGE
 from unpooled.methods.learning.models import LOCAL_UPDATES
 from unpooled.methods.learning.performance import PERFORMANCE, RANGES
 from unpooled.methods.regression.credible_sets import TABLE as CREDIBLE_SETS
+from unpooled.methods.regression.saddlepoint import TABLE as SADDLEPOINT
 from unpooled.plan.plan import EXACT, OwnPlan, Plan, PlanError
 from unpooled.run import run, run_alone
 
@@ -33,7 +34,7 @@ def beside_nobody(small: Small) -> list[Any]:
 
 WITHOUT_FLOORS = {"logistic": [("missing", EXACT)]}
 
-BY_FLOORS = (PERFORMANCE, RANGES, LINKAGE, CREDIBLE_SETS)
+BY_FLOORS = (PERFORMANCE, RANGES, LINKAGE, CREDIBLE_SETS, SADDLEPOINT)
 """Result tables of ranges of scores, which are wider where few people are in one; of pairs of variants, among
 which no rare ones are; and of loci, which take many people."""
 

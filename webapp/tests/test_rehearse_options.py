@@ -48,6 +48,10 @@ def test_credible_sets_come_with_clumps(tmp_path: Path) -> None:
     assert plan(tmp_path, "--test", "linear", "--clump")["files"] == ["assoc", "clumped"]
 
 
+def test_a_saddlepoint_is_asked_for_by_itself(tmp_path: Path) -> None:
+    assert plan(tmp_path, "--test", "logistic", "--spa")["files"] == ["assoc", "spa"]
+
+
 def test_limits_of_an_iteration(tmp_path: Path) -> None:
     made = plan(tmp_path, "--test", "logistic", "--max-iterations", "20", "--tolerance", "1e-4")
     assert (made["max_iterations"], made["tolerance"]) == (20, 1e-4)

@@ -57,6 +57,7 @@ _PARTS = {
     "phenotype": ".phenotypes",
     "phenotypes": ".phenotypes",
     "regression": ".regression.method",
+    "spa": ".regression.saddlepoint",
     "susie": ".regression.credible_sets",
     "tables": ".tables",
 }

@@ -24,5 +24,6 @@ DENSITY_FILE = "density"
 """Principal components. With the loadings each cohort also writes its own people's, `.eigenvec`; with the
 density, too, a picture of them."""
 
-CLUMPED, SUSIE, META = "clumped", "susie", "meta"
-"""Files of clumps, of credible sets and of heterogeneity, which are asked for like any other."""
+CLUMPED, SUSIE, META, SPA = "clumped", "susie", "meta", "spa"
+"""Files of clumps, of credible sets, of heterogeneity and of the saddlepoint test, which are asked for like
+any other."""

@@ -19,7 +19,7 @@ from unpooled.panel.filesets import COPIED, FILESETS, GENOTYPES, OF_BFILE, OF_BG
 from unpooled.plan.common_options import TRUST
 from unpooled.plan.encodings import ONE_HOT
 from unpooled.plan.plan import NOT_REPORTED, Plan
-from unpooled.plan.result_files import CLUMPED, SUSIE
+from unpooled.plan.result_files import CLUMPED, SPA, SUSIE
 from unpooled.plan.schema import (
     CATEGORY,
     FEATURE,
@@ -174,6 +174,7 @@ class _WithDeclared(click.Command):
 @click.option("--adjust", is_flag=True, help="Also adjusted P values.")
 @click.option("--clump", is_flag=True, help="Also clumps of associated variants.")
 @click.option("--susie", is_flag=True, help="Also credible sets around their leads: implies --clump.")
+@click.option("--spa", is_flag=True, help="Also P by a saddlepoint approximation, for few cases.")
 @click.option("--1", "zero_one", is_flag=True, help="Phenotypes are 0 and 1, not 1 and 2.")
 @click.option("--missing-phenotype", metavar="N", help="The code of a missing phenotype besides -9.")
 @click.option(
@@ -440,12 +441,17 @@ def _conditions(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _result_files(options: dict[str, Any]) -> list[str]:
-    """Return the result files asked for, else those usual for the test; with --adjust, --clump and --susie
-    also theirs.
+    """Return the result files asked for, else those usual for the test; with --adjust, --clump, --susie
+    and --spa also theirs.
     """
     files = options["files"] or list(TESTS[options["test"]].usual_files)
     is_mapped = options["susie"]
-    further = {"adjusted": options["adjust"], CLUMPED: options["clump"] or is_mapped, SUSIE: is_mapped}
+    further = {
+        "adjusted": options["adjust"],
+        CLUMPED: options["clump"] or is_mapped,
+        SUSIE: is_mapped,
+        SPA: options["spa"],
+    }
     return list(dict.fromkeys([*files, *(file for file, is_asked in further.items() if is_asked)]))
 
 

@@ -60,6 +60,8 @@ from unpooled.methods.regression.method import HETEROGENEITY, regression
 from unpooled.methods.regression.null_model import Begun, NullModel
 from unpooled.methods.regression.options import FIRTH, few_cohorts
 from unpooled.methods.regression.pool import Pool
+from unpooled.methods.regression.saddlepoint import SADDLEPOINT
+from unpooled.methods.regression.saddlepoint_questions import has_saddlepoint
 from unpooled.methods.regression.within import EvaluateWithin, FitCovariatesWithin
 from unpooled.methods.shared.chunks import DIPLOID, Chunk
 from unpooled.methods.shared.genotype_counts import Counted
@@ -105,7 +107,7 @@ def logistic(study: Study) -> Asks[Begun | None]:
         for some in _neighbours(chunks)
     )
     yield Finish(report_ties(study, tuple(itertools.chain(*ties))))
-    if DIPLOID not in models or not has_credible_sets(study.plan):
+    if DIPLOID not in models or not (has_credible_sets(study.plan) or has_saddlepoint(study.plan)):
         return None
     return Begun(pool, NullModel.of_cases(pool, columns, models[DIPLOID]))
 
@@ -322,6 +324,7 @@ LOGISTIC = regression(
         Penalty,
     ),
     options=(COHORTS_APART, HETEROGENEITY, FIRTH, *options.ITERATION, options.BETA),
+    before_clumps=(SADDLEPOINT,),
     rule=few_cohorts,
     # Dosages are read four times, counted, summed, and evaluated in single and in double precision.
     cost=Cost(17e-6, _seconds, (4 * 0.5 + 0.14 + 0.3 + 0.3 + 0.7) * 1e-9),

@@ -57,6 +57,7 @@ def regression(
     options: tuple[Option[Any] | Feature, ...],
     rule: Callable[[Plan], dict[str, str]],
     cost: Cost,
+    before_clumps: tuple[Feature, ...] = (),
     shares: Callable[[Plan], bool] = lambda plan: False,
 ) -> VariantMethod:
     """Declare a regression on each variant by what it has of its own: what it asks, and its options."""
@@ -78,6 +79,7 @@ def regression(
             *options,
             *OF_DOSAGES,
             FAR_FREQUENCIES,
+            *before_clumps,
             CLUMPS,
             CREDIBLE_SETS,
         ),

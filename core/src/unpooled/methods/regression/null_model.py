@@ -21,7 +21,7 @@ from unpooled.methods.shared.standardise import PooledColumns, is_number, standa
 
 _NO_RESIDUAL = 1e-10
 """Part of the phenotype's variance below which what covariates leave of it is rounding."""
-_NEGLIGIBLE = 1e-9
+NEGLIGIBLE = 1e-9
 """Part of a column's squares below which what covariates leave of it is rounding."""
 
 
@@ -80,7 +80,7 @@ class NullModel:
         inverse, with_columns = np.linalg.inv(self.products), sums[:, :-1]
         scores = sums[:, -1] - with_columns @ inverse @ self.gradient
         covariance = products - with_columns @ inverse @ with_columns.T
-        varies = np.diag(covariance) > _NEGLIGIBLE * np.diag(products)
+        varies = np.diag(covariance) > NEGLIGIBLE * np.diag(products)
         covariance[~varies], covariance[:, ~varies] = 0, 0
         return scores, covariance, varies
 

@@ -1,0 +1,234 @@
+"""Questions of the saddlepoint approximation: genotypes, scores, and sums at the points of a search.
+
+With p each person's risk in the covariates' model and g̃ their copies less what covariates explain of these,
+
+    K(t) = Σ log(1 - p + p exp(g̃ t)) - t Σ g̃ p
+
+is what the logarithm of E exp(t T) is for the score T = Σ g̃ (y - p) if the genotype has no effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from unpooled.asking.cohort import Cohort
+from unpooled.asking.question import Arrays, Condition, Foreseen, Question, Real
+from unpooled.asking.sizes import Sizes
+from unpooled.methods.regression.counts import wanted_groups
+from unpooled.methods.regression.logistic_questions import People
+from unpooled.methods.regression.null_model import BesideNull
+from unpooled.methods.regression.pool import everyone
+from unpooled.methods.shared.block import OfBlock
+from unpooled.methods.shared.chunks import DIPLOID, Chunk, foreseen_autosomal, foreseen_of
+from unpooled.methods.shared.genotype_counts import CountCarried
+from unpooled.methods.shared.groups import COMPLETE, Group
+from unpooled.methods.shared.standardise import column_names
+from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
+from unpooled.plan.result_files import SPA
+
+MOST_TURNS = 30
+"""Largest number of points at which the sums of a variant are asked for."""
+FARTHEST = 4096
+"""Largest |t|. Where every carrier is a case the search may end at about the number of controls per case."""
+TAILS = 2
+"""Tails of the score, the upper one first."""
+
+_VARIANTS_AT_ONCE = 64
+"""Variants whose genotypes are in memory as numbers."""
+
+
+def has_saddlepoint(plan: Plan) -> bool:
+    return SPA in plan.files
+
+
+@dataclass(frozen=True)
+class CountTested(CountCarried, name="spa/genotypes", title="Count genotypes for the score test"):
+    """Genotype counts of a chunk of the autosomes, and who in the regression carries each allele, capped."""
+
+    asked_if: ClassVar[Condition] = has_saddlepoint
+
+    @classmethod
+    def foreseen_chunks(cls, plan: Plan, sizes: Sizes | None) -> list[Chunk] | None:
+        return foreseen_autosomal(plan, sizes)
+
+    @classmethod
+    def foreseen_groups(cls, chromosome: str, plan: Plan) -> tuple[Group, ...]:
+        return tuple(wanted_groups(DIPLOID, everyone(plan), plan))
+
+    @staticmethod
+    def is_summed(group: Group) -> bool:
+        return COMPLETE in group
+
+
+class OfTested(OfBlock, BesideNull):
+    """About variants of a chunk beside the covariates' model."""
+
+    asked_if: ClassVar[Condition] = has_saddlepoint
+
+    def parts(self, cohort: Cohort) -> Iterable[Question]:
+        for start in range(0, self.count, _VARIANTS_AT_ONCE):
+            own = slice(start, start + _VARIANTS_AT_ONCE)
+            about: Any = self
+            yield replace(about, **{name: getattr(self, name)[own] for name in self.by_variant})
+
+    @property
+    def by_variant(self) -> tuple[str, ...]:
+        """Names of the fields with a row for each variant."""
+        return "variants", "mean"
+
+    @staticmethod
+    def foreseen_fields(plan: Plan, chunk: Chunk) -> dict[str, Any]:
+        """The fields of a question about every variant of a chunk."""
+        columns, model = len(column_names(plan)), np.zeros(1 + len(plan.covariate_columns))
+        own = {"variants": np.zeros(chunk.variants, np.uint32), "mean": np.zeros(chunk.variants)}
+        null = {"centre": np.zeros(columns), "exponent": np.zeros(columns, np.int64), "beta": model}
+        return {"plan": plan, **own, **null, "people": 1}
+
+
+@dataclass(frozen=True, eq=False)
+class SumScores(OfTested, name="spa/score", title="Sum the scores of variants", ring_bits=64):
+    """Sums from which the score of each variant and its variance follow."""
+
+    sends: ClassVar[tuple[Real, ...]] = (
+        Real(
+            "sums",
+            ("count", "width"),
+            "bound",
+            "per variant: sums of its copies, less the pool's mean, times covariate and its weight in the "
+            "covariates' model, times the residual there, and of their squares times the weight",
+            "how each variant is associated with being a case and with the covariates in the pool; only of "
+            f"variants of which each allele has at least {FEWEST_AT_A_LEVEL} carriers there without any one "
+            "cohort",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"count": "variant", "width": "column"}
+
+    variants: np.ndarray
+    mean: np.ndarray
+    centre: np.ndarray
+    exponent: np.ndarray
+    beta: np.ndarray
+    people: int
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        chunks = foreseen_autosomal(plan, sizes)
+        return foreseen_of(chunks, lambda chunk: cls(**cls.foreseen_fields(plan, chunk)))
+
+    @property
+    def width(self) -> int:
+        return len(self.beta) + 2
+
+    def local(self, cohort: Cohort) -> Arrays:
+        columns, weight = self.null_design(cohort.samples)
+        found = np.zeros((self.count, self.width))
+        for some, x in self.genotypes(cohort):
+            found[:, :-1] += x.T @ columns[some]
+            found[:, -1] += (x * x).T @ weight[some]
+        return {"sums": found}
+
+
+_TELLS = (
+    "how likely a larger score is by chance, for each variant with a score beyond two deviations; only of "
+    f"variants of which each allele has at least {FEWEST_AT_A_LEVEL} carriers without any one cohort"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluate(OfTested, name="spa/evaluate", title="Approximate the tails of scores", ring_bits=64):
+    """K(t) and its first two derivatives, of each variant at a point for each tail."""
+
+    sends: ClassVar[tuple[Real, ...]] = (
+        Real(
+            "generating",
+            ("count", "tails"),
+            "exponents",
+            "per variant and tail: the cumulant generating function of its score at a point",
+            _TELLS,
+        ),
+        Real("slope", ("count", "tails"), "bound", "its first derivative there", _TELLS),
+        Real("curvature", ("count", "tails"), "bound", "its second derivative there", _TELLS),
+    )
+    each: ClassVar[dict[str, str]] = {"count": "variant", "tails": "tail"}
+
+    variants: np.ndarray
+    mean: np.ndarray
+    explained: np.ndarray
+    """float64 (m, q): what covariates explain of the copies."""
+    at: np.ndarray
+    """float64 (m, TAILS): the points, at most `FARTHEST` from 0."""
+    centre: np.ndarray
+    exponent: np.ndarray
+    beta: np.ndarray
+    people: int
+    iteration: int
+    """Number of the points, from 1."""
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        """Foresee every variant; as a rule one in twenty is asked about."""
+
+        def every(chunk: Chunk) -> Evaluate:
+            about = cls.foreseen_fields(plan, chunk)
+            explained = np.zeros((chunk.variants, len(about["beta"])))
+            return cls(**about, explained=explained, at=np.zeros((chunk.variants, TAILS)), iteration=1)
+
+        return foreseen_of(foreseen_autosomal(plan, sizes), every, rounds=MOST_TURNS, usual_rounds=5)
+
+    @classmethod
+    def most_turns(cls, plan: Plan) -> int:
+        return MOST_TURNS
+
+    @property
+    def by_variant(self) -> tuple[str, ...]:
+        return (*super().by_variant, "explained", "at")
+
+    @property
+    def tails(self) -> int:
+        return TAILS
+
+    @property
+    def bound(self) -> int:
+        return 16 * self.people
+
+    @property
+    def exponents(self) -> int:
+        """Bound of sums of |g̃ t|."""
+        return 2 * FARTHEST * self.people
+
+    def local(self, cohort: Cohort) -> Arrays:
+        people = People.of(cohort.samples, DIPLOID, False, self.centre, self.exponent)
+        x, _, residual, _ = people.null(self.beta)
+        found = np.zeros((3, self.count, TAILS))
+        for some, copies in self.genotypes(cohort):
+            who = people.inside[some]
+            risk = (people.case - residual)[some][who, None]
+            own = copies[who] - x[some][who] @ self.explained.T
+            for tail in range(TAILS):
+                found[:, :, tail] += _sums(own, risk, own * self.at[:, tail])
+        return dict(zip(("generating", "slope", "curvature"), found, strict=True))
+
+
+def _sums(own: np.ndarray, risk: np.ndarray, exponent: np.ndarray) -> np.ndarray:
+    """Sum each person's term of K and of its derivatives: (3, m).
+
+    The risk with the genotype, p exp(g̃t) / (1 - p + p exp(g̃t)), is over `below`, with exp(-|g̃t|), which
+    neither overflows nor is 0.
+    """
+    up, rest = exponent > 0, np.expm1(-np.abs(exponent))
+    turned = np.where(up, 1 - risk, risk)
+    below = np.where(up, risk, 1 - risk) + turned * (1 + rest)
+    weight = risk * (1 - risk)
+    generating = np.log(below) + np.maximum(exponent, 0) - exponent * risk
+    change = np.where(up, -weight, weight) * rest / below
+    return np.array(
+        [
+            generating.sum(axis=0),
+            (own * change).sum(axis=0),
+            (own * own * weight * (1 + rest) / (below * below)).sum(axis=0),
+        ]
+    )
