@@ -26,6 +26,7 @@ from unpooled.panel.chromosomes import chromosome_codes
 from unpooled.plan import common_options, options
 from unpooled.plan.common_options import ELEMENTS, GENO, MAF, MAX_ITERATIONS
 from unpooled.plan.file_names import is_stem, stem_of
+from unpooled.plan.genotype_model import INTERACTION
 from unpooled.plan.glm_columns import USUAL, chosen
 from unpooled.plan.options import Number, Switch, Whole, called
 from unpooled.plan.plan import NO_KEY, Covariate, Plan, PlanError
@@ -305,6 +306,8 @@ def test_every_option_that_is_changed_is_named(option: Any) -> None:
     needed = {"covariates": (Covariate("age"),), "phenotypes": ("height",)}
     if option.needs and isinstance(called(option.needs), Switch):
         needed[option.needs] = True
+    if option.needs == INTERACTION.name:
+        needed[option.needs] = ("age",)
     before = replace(PLAN, **needed, files=files)
     value = other(option)
     assert option.name_and_flag in [line.label for line in lines(before, **{option.name: value})]
