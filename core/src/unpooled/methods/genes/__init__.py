@@ -29,7 +29,7 @@ from unpooled.methods.genes.result import REASONS, TABLE, shown
 from unpooled.methods.genes.sets import MOST_SETS
 from unpooled.methods.genes.tests import TESTS
 from unpooled.methods.purpose import Purpose
-from unpooled.methods.regression.counts import BEFORE_GENOTYPES
+from unpooled.methods.regression.beginning import BEFORE_GENOTYPES
 from unpooled.methods.shared import summary
 from unpooled.methods.shared.options import OF_DOSAGES
 from unpooled.panel.panel import Panel

@@ -26,8 +26,9 @@ from unpooled.methods.genes.questions import (
 )
 from unpooled.methods.genes.result import FEW, NO_MODEL, NONE, TESTED, TOO_MANY, rows_of, without_result
 from unpooled.methods.regression.ascent import Ascent
+from unpooled.methods.regression.beginning import count_and_standardise
 from unpooled.methods.regression.calls import Calls
-from unpooled.methods.regression.counts import count_and_standardise, counts_table, wanted_groups
+from unpooled.methods.regression.counts import counts_table, wanted_groups
 from unpooled.methods.regression.dependent import about_means, refuse_dependent
 from unpooled.methods.regression.fitting import refuse_without_a_model
 from unpooled.methods.regression.logistic import fit_covariates

@@ -33,7 +33,7 @@ from unpooled.methods.loco.views import (
     of_chromosome,
     on_view,
 )
-from unpooled.methods.regression.counts import BEFORE_GENOTYPES, count_and_standardise
+from unpooled.methods.regression.beginning import BEFORE_GENOTYPES, count_and_standardise
 from unpooled.methods.regression.dependent import about_means, refuse_dependent
 from unpooled.methods.regression.pool import Pool
 from unpooled.methods.shared.chunks import ByVariant, Chunk, autosomal_chunks, autosome

@@ -22,6 +22,7 @@ from unpooled.methods.regression.apart import (
     fit_chunk_apart,
     sum_columns_apart,
 )
+from unpooled.methods.regression.beginning import count_and_standardise
 from unpooled.methods.regression.calls import Calls, CodedCalls
 from unpooled.methods.regression.dependent import about_means, refuse_dependent
 from unpooled.methods.regression.floors import CountCarriers, split_by_carriers
@@ -49,7 +50,7 @@ def linear(study: Study) -> Asks[Begun | None]:
     Gives the model without genotypes if its plan has use for it.
     """
     begun = None
-    pool, columns, few, chunks = yield from counts.count_and_standardise(study)
+    pool, columns, few, chunks = yield from count_and_standardise(study)
     if is_apart(study.plan):
         within = yield from sum_columns_apart(study, pool, columns, chunks, few)
         products = within.at(DIPLOID, len(columns.centre))

@@ -24,13 +24,13 @@ from unpooled.kernels import least_squares as codes
 from unpooled.kernels.newton import newton
 from unpooled.methods.algorithm import Cost
 from unpooled.methods.regression.ascent import MOST_EVALUATIONS, Advance, Ascent
+from unpooled.methods.regression.beginning import count_and_standardise
 from unpooled.methods.regression.counts import (
     CountCodedDosages,
     CountDosages,
     CountGenotypes,
     OrderBeforeFit,
     count,
-    count_and_standardise,
     order_of,
     ordered,
     report_ties,

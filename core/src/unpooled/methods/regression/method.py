@@ -14,7 +14,8 @@ from unpooled.methods.frequencies import FAR_FREQUENCIES
 from unpooled.methods.ld.leads import CLUMPS
 from unpooled.methods.ld.options import PRUNE_COMPONENTS, PRUNE_PREDICTIONS
 from unpooled.methods.purpose import Purpose
-from unpooled.methods.regression.counts import BEFORE_GENOTYPES, OrderAlleles, OrderBeforeFit
+from unpooled.methods.regression.beginning import BEFORE_GENOTYPES
+from unpooled.methods.regression.counts import OrderAlleles, OrderBeforeFit
 from unpooled.methods.regression.credible_sets import CREDIBLE_SETS
 from unpooled.methods.regression.heterogeneity import ESTIMATES_ASKS, with_meta
 from unpooled.methods.regression.null_model import Begun
