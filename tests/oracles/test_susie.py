@@ -161,12 +161,15 @@ def test_credible_sets_are_those_of_susier(name: str, trait: str, tmp_path: Path
     assert (sets > 0) == (name != "none")
 
 
-def test_loci_of_mice_are_those_of_susier(tmp_path: Path) -> None:
-    """Real linkage, many variants alike, and people without a phenotype."""
+@pytest.mark.parametrize("founders", [True, False])
+def test_loci_of_mice_are_those_of_susier(founders: bool, tmp_path: Path) -> None:
+    """Real linkage, many variants alike, people without a phenotype; also without founders, where every hit
+    leads a clump of its own.
+    """
     every = mice(6)
     here = [k for k, (chromosome, *_) in enumerate(every.variants) if chromosome == 17]
-    founders = replace(every.samples, founder=np.ones(len(every.samples), bool))
-    pool = Quantities(founders, [every.variants[k] for k in here], every.copies[here], 19)
+    samples = replace(every.samples, founder=np.full(len(every.samples), founders))
+    pool = Quantities(samples, [every.variants[k] for k in here], every.copies[here], 19)
     plan = pool.plan(3, files=FILES, missing="mean", maf=0.05, clump_kb=2000.0)
     found = run(plan, Panel.of(pool.variants), pool.cohorts((2, 3, 4)))[TABLE]
     inside, sets = ~np.isnan(pool.samples.phenotype), 0

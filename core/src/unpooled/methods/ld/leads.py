@@ -314,7 +314,7 @@ def walk(study: Study, hits: Hits, founders: np.ndarray, turn: int, leads: Hits)
     enough = int(founders.sum(dtype=np.int64)) >= FEWEST_AT_A_LEVEL or study.plan.alone
     if not enough or turn > MOST_TURNS:
         yield from _alone(hits)  # nothing more is asked
-        return leads
+        return Hits.joined([leads, hits])
     found = yield Each(around(study, some, founders) for some in _parts(study, hits.variants[leading]))
     left = ~leading & ~np.isin(hits.variants, np.concatenate([np.zeros(0, np.uint32), *found]))
     leads = Hits.joined([leads, hits.some(leading)])
