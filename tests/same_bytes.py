@@ -166,6 +166,8 @@ def main() -> None:
     what.add_argument("--commit", action="store_true", help="make the committed files anew")
     parser.add_argument("studies", nargs="*", metavar="STUDY", help="beginnings of names; all without any")
     asked = parser.parse_args()
+    if asked.commit and asked.studies:
+        parser.error("--commit makes all of the files anew")
     studies = [name for name in STUDIES | OPTIONS if name.startswith(tuple(asked.studies) or "")]
     if asked.commit:
         commit()
