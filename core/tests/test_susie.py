@@ -122,7 +122,7 @@ PLAN = Plan("linear", "y", 3, NO_KEY, trait="quantitative", files=FILES)
         ({"dosages": True, "files": ("glm", "susie")}, "called genotypes"),
         ({"genotype_model": "dominant"}, "choose the additive model"),
         ({"interaction": ("age",)}, "without interactions"),
-        ({"cohorts_apart": True, "cohorts": 4}, "about their own means"),
+        ({"cohorts_apart": True, "cohorts": 4}, "no common model"),
         ({"masking": "gaussian"}, "choose modular masks"),
     ],
 )

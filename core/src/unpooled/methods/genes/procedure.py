@@ -257,12 +257,9 @@ def sum_sets(study: Study, batch: Batch, null: NullModel) -> Asks[None]:
         batch.variants,
         np.array(batch.sizes, np.uint32),
         batch.counts_first,
+        *null.fields,
         batch.column,
         batch.mean,
-        null.columns.centre,
-        null.columns.exponent,
-        null.beta,
-        null.people,
     )
     sums = yield asked
     yield rows_of(study.plan, batch, null, asked, sums)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from unpooled.methods.shared.dosage_counts import CarriedDosages, OfDosages
 from unpooled.methods.shared.genotype_counts import CountListed, carriers
 from unpooled.methods.shared.groups import COMPLETE, Group, complete
 from unpooled.methods.shared.options import DOSAGES
-from unpooled.methods.shared.standardise import column_names, is_number
+from unpooled.methods.shared.standardise import is_number
 from unpooled.methods.shared.without_any import ON_RUNGS, capped, on_rungs
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 
@@ -119,6 +119,7 @@ def _pairs(columns: int) -> int:
     return columns * (columns + 1) // 2
 
 
+@dataclass(frozen=True, eq=False)
 class OfSets(UnderPlan):
     """About some sets of variants, one after the other."""
 
@@ -130,12 +131,12 @@ class OfSets(UnderPlan):
     """bool (v,): the panel's first allele is the rarer one, whose copies count."""
 
     @classmethod
-    def foreseen_sets(cls, plan: Plan, which: slice) -> dict[str, np.ndarray]:
+    def foreseen_sets(cls, plan: Plan, which: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The fields of a question about the sets of a plan if every variant has a column."""
         listed = [each.variants for each in sets_of(plan)[which]]
         sizes = np.array([min(len(each), MOST_COLUMNS) for each in listed], np.uint32)
         none = np.zeros(int(sizes.sum(dtype=np.int64)), bool)
-        return {"items": np.zeros(len(none), np.uint32), "sizes": sizes, "counts_first": none}
+        return np.zeros(len(none), np.uint32), sizes, none
 
     @property
     def sets(self) -> int:
@@ -194,16 +195,12 @@ class CountRare(OfSets, name="gene-tests/rare", title="Count carriers of rare va
     each: ClassVar[dict[str, str]] = {"sets": "set of variants"}
     asked_if: ClassVar[Condition] = has_floors
 
-    items: np.ndarray
-    sizes: np.ndarray
-    counts_first: np.ndarray
-
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         masks = len(masks_of(plan))
         asked = batches(plan) if cls.asked_if(plan) else []
         of_one = (slice(which.start, which.stop, masks) for which in asked)
-        return Foreseen([cls(plan, **cls.foreseen_sets(plan, some)) for some in of_one], masks, exact=False)
+        return Foreseen([cls(plan, *cls.foreseen_sets(plan, some)) for some in of_one], masks, exact=False)
 
     def local(self, cohort: Cohort) -> Arrays:
         inside, found = complete(cohort.samples), []
@@ -221,7 +218,7 @@ class CountRare(OfSets, name="gene-tests/rare", title="Count carriers of rare va
 
 
 @dataclass(frozen=True, eq=False)
-class SumSets(OfSets, BesideNull, name="gene-tests/sums", title="Sum the variants of sets", ring_bits=64):
+class SumSets(BesideNull, OfSets, name="gene-tests/sums", title="Sum the variants of sets", ring_bits=64):
     """Sums of the columns of sets with covariates and phenotype, and of products of two columns of a set."""
 
     sends: ClassVar[tuple[Real, ...]] = (
@@ -249,37 +246,19 @@ class SumSets(OfSets, BesideNull, name="gene-tests/sums", title="Sum the variant
     each: ClassVar[dict[str, str]] = {"columns": "variant", "width": "column", "pairs": "pair of variants"}
     only_server: ClassVar[Condition] = lambda plan: True
 
-    items: np.ndarray
-    sizes: np.ndarray
-    counts_first: np.ndarray
     column: np.ndarray
     """int32 (v,): 0 for a column of its own, else which column it is collapsed into."""
     mean: np.ndarray
     """float64 (v,): mean copies in the pool, which stand for missing calls unless a variant is collapsed."""
-    centre: np.ndarray
-    exponent: np.ndarray
-    beta: np.ndarray
-    """float64 (1 + covariates,): the covariates' model of cases and controls; 0 for a number."""
-    people: int
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        columns = len(column_names(plan))
-        model: dict[str, Any] = {
-            "centre": np.zeros(columns),
-            "exponent": np.zeros(columns, np.int64),
-            "beta": np.zeros(1 + len(plan.covariate_columns)),
-            "people": 1,
-        }
-        asked = [model | cls.foreseen_sets(plan, which) for which in batches(plan)]
-        nothing = [np.zeros(len(a["items"]), np.int32) for a in asked]
-        return Foreseen(
-            [
-                cls(plan, column=none, mean=none.astype(float), **a)
-                for a, none in zip(asked, nothing, strict=True)
-            ],
-            exact=False,
-        )
+        def whole(which: slice) -> SumSets:
+            items, sizes, counts_first = cls.foreseen_sets(plan, which)
+            column, mean = np.zeros(len(items), np.int32), np.zeros(len(items))
+            return cls(plan, items, sizes, counts_first, *cls.foreseen_null(plan), column, mean)
+
+        return Foreseen([whole(which) for which in batches(plan)], exact=False)
 
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:

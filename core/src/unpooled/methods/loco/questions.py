@@ -158,8 +158,6 @@ class SumBlock(OfBlock, name="loco/block", title="Sum the genotypes of a block",
     )
     each: ClassVar[dict[str, str]] = {"pairs": "pair of variants", "count": "variant", "width": "column"}
 
-    variants: np.ndarray
-    mean: np.ndarray
     design: SumColumns
     pairs_too: bool
     """False where the products of the genotypes are known: of several phenotypes of the same people the first
@@ -221,8 +219,6 @@ class PredictByBlock(OfBlock, name="loco/predict", title="Predict by a block", r
     )
     each: ClassVar[dict[str, str]] = {"penalties": "trial"}
 
-    variants: np.ndarray
-    mean: np.ndarray
     explained: np.ndarray
     """float64 (width - 1, m): of each variant by one and the covariates"""
     scale: np.ndarray

@@ -30,16 +30,14 @@ from unpooled.methods.regression.locus_questions import (
     SumLocus,
     has_credible_sets,
 )
-from unpooled.methods.regression.null_model import Begun, NullModel
+from unpooled.methods.regression.null_model import Begun, NullModel, file_problem
 from unpooled.methods.shared import filters
 from unpooled.methods.shared.chunks import DIPLOID, ByVariant, chromosome_class
 from unpooled.methods.shared.genotype_counts import is_carried
-from unpooled.methods.shared.options import DOSAGES, is_apart
 from unpooled.methods.shared.standardise import is_number
 from unpooled.methods.shared.summary import VARIANTS
 from unpooled.methods.shared.without_any import people_without_any
 from unpooled.panel.panel import Panel
-from unpooled.plan.genotype_model import terms_of
 from unpooled.plan.plan import Plan
 from unpooled.plan.result_files import CLUMPED, SUSIE
 
@@ -136,8 +134,7 @@ def nearest(study: Study, lead: int, inside: np.ndarray, variants: np.ndarray, m
 @procedure("susie/locus")
 def sum_locus(study: Study, lead: int, locus: Locus, null: NullModel) -> Asks[None]:
     """Sum the products of a locus, and report its credible sets."""
-    columns = null.columns.centre, null.columns.exponent
-    sums = yield SumLocus(study.plan, locus.variants, locus.mean, *columns, null.beta, null.people)
+    sums = yield SumLocus(study.plan, locus.variants, locus.mean, *null.fields)
     yield Rows.later(lambda: [rows_of(lead, locus.variants, *posterior(study.plan, null, sums))])
 
 
@@ -195,21 +192,8 @@ def _write(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
 
 def problem(plan: Plan) -> dict[str, str]:
     """Say what is wrong with a plan that asks for the file, by the plan's field."""
-    if not has_credible_sets(plan):
-        return {}
-    of_copies = "they are of effects of a copy of A1: leave out this file, or choose the additive model"
-    reasons = {
-        "they are of called genotypes: leave out this file, or dosages": DOSAGES.of(plan),
-        "they are of loci that clumps lead: choose the file clumped, too": CLUMPED not in plan.files,
-        f"{of_copies} without interactions": not terms_of(plan).is_plain,
-        "cohorts that are kept apart would have to send products of genotypes about their own means: leave "
-        "out this file, or have covariates say what differs between cohorts": is_apart(plan),
-        "normal noise would take the digits that they need: leave out this file, or choose modular masks": (
-            plan.masking != "modular"
-        ),
-    }
-    found = [reason for reason, holds in reasons.items() if holds]
-    return {"files": f"credible sets, {SUSIE}: {found[0]}"} if found else {}
+    without = "loci are led by clumps: choose the file clumped, too"
+    return file_problem(plan, SUSIE, "credible sets", {without: CLUMPED not in plan.files})
 
 
 _ABOUT = AboutFile(

@@ -18,7 +18,7 @@ from unpooled.methods.shared.block import OfBlock
 from unpooled.methods.shared.chunks import DIPLOID, foreseen_autosomal
 from unpooled.methods.shared.genotype_counts import CountListed
 from unpooled.methods.shared.groups import Group, complete
-from unpooled.methods.shared.standardise import column_names, is_number
+from unpooled.methods.shared.standardise import is_number
 from unpooled.methods.shared.without_any import ON_RUNGS, on_rungs
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 from unpooled.plan.result_files import SUSIE
@@ -58,7 +58,7 @@ class CountLoci(CountListed, name="susie/genotypes", title="Count the genotypes 
 
 
 @dataclass(frozen=True, eq=False)
-class SumLocus(OfBlock, BesideNull, name="susie/sums", title="Sum the genotypes of a locus", ring_bits=64):
+class SumLocus(BesideNull, OfBlock, name="susie/sums", title="Sum the genotypes of a locus", ring_bits=64):
     """Sums of products of two variants of a locus, and of each with covariates and phenotype."""
 
     sends: ClassVar[tuple[Real, ...]] = (
@@ -87,13 +87,6 @@ class SumLocus(OfBlock, BesideNull, name="susie/sums", title="Sum the genotypes 
     asked_if: ClassVar[Condition] = has_credible_sets
     only_server: ClassVar[Condition] = lambda plan: True
 
-    variants: np.ndarray
-    mean: np.ndarray
-    centre: np.ndarray
-    exponent: np.ndarray
-    beta: np.ndarray
-    people: int
-
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         """Foresee as many of the largest loci as there can be; as a rule there are few."""
@@ -101,9 +94,7 @@ class SumLocus(OfBlock, BesideNull, name="susie/sums", title="Sum the genotypes 
         if chunks is None:
             return None
         m = min(MOST_VARIANTS, sum(chunk.variants for chunk in chunks))
-        columns, model = len(column_names(plan)), np.zeros(1 + len(plan.covariate_columns))
-        none = np.zeros(columns), np.zeros(columns, np.int64), model
-        one = cls(plan, np.zeros(m, np.uint32), np.zeros(m), *none, people=1)
+        one = cls(plan, np.zeros(m, np.uint32), np.zeros(m), *cls.foreseen_null(plan))
         return Foreseen([one], rounds=MOST_LOCI, exact=False, usual_rounds=1)
 
     @classmethod

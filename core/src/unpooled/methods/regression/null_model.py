@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -17,7 +18,10 @@ from unpooled.methods.regression.logistic_questions import People
 from unpooled.methods.regression.pool import Pool
 from unpooled.methods.shared.chunks import DIPLOID
 from unpooled.methods.shared.groups import complete
-from unpooled.methods.shared.standardise import PooledColumns, is_number, standardised
+from unpooled.methods.shared.options import DOSAGES, is_apart
+from unpooled.methods.shared.standardise import PooledColumns, column_names, is_number, standardised
+from unpooled.plan.genotype_model import terms_of
+from unpooled.plan.plan import Plan
 
 _NO_RESIDUAL = 1e-10
 """Part of the phenotype's variance below which what covariates leave of it is rounding."""
@@ -65,6 +69,11 @@ class NullModel:
         return cls(columns, model.beta, model.gradient, hessian, variance, pool.complete)
 
     @property
+    def fields(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+        """The fields of `BesideNull`."""
+        return self.columns.centre, self.columns.exponent, self.beta, self.people
+
+    @property
     def residual_squares(self) -> float:
         """Sum of the squared residuals of a number."""
         return self.variance * (self.people - len(self.beta))
@@ -95,6 +104,7 @@ class Begun:
     null: NullModel
 
 
+@dataclass(frozen=True, eq=False)
 class BesideNull(UnderPlan):
     """About genotypes beside the model without them."""
 
@@ -103,6 +113,12 @@ class BesideNull(UnderPlan):
     beta: np.ndarray
     """float64 (1 + covariates,): the covariates' model of cases and controls; 0 for a number."""
     people: int
+
+    @staticmethod
+    def foreseen_null(plan: Plan) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+        """Fill these fields before the model is known."""
+        columns = len(column_names(plan))
+        return np.zeros(columns), np.zeros(columns, np.int64), np.zeros(1 + len(plan.covariate_columns)), 1
 
     @property
     def bound(self) -> int:
@@ -120,3 +136,23 @@ class BesideNull(UnderPlan):
         people = People.of(samples, DIPLOID, False, self.centre, self.exponent)
         x, weight, residual, _ = people.null(self.beta)
         return np.column_stack([weight[:, None] * x, residual]), weight
+
+
+def file_problem(plan: Plan, file: str, title: str, own: Mapping[str, bool]) -> dict[str, str]:
+    """Say why a plan cannot have a file of scores at the model without genotypes, by the plan's field.
+
+    `own` are further reasons of the file, with whether they hold.
+    """
+    reasons = {
+        "called genotypes are needed: leave out this file, or dosages": bool(DOSAGES.of(plan)),
+        "effects of a copy of A1 are needed: leave out this file, or choose the additive model without "
+        "interactions": not terms_of(plan).is_plain,
+        "cohorts that are kept apart have no common model of the covariates: leave out this file, or have "
+        "covariates say what differs between cohorts": is_apart(plan),
+        "normal noise would take digits that are needed: leave out this file, or choose modular masks": (
+            plan.masking != "modular"
+        ),
+        **own,
+    }
+    found = [reason for reason, holds in reasons.items() if holds]
+    return {"files": f"{title}, {file}: {found[0]}"} if file in plan.files and found else {}

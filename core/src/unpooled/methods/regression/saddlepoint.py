@@ -28,7 +28,7 @@ from unpooled.methods.algorithm import AboutFile
 from unpooled.methods.features import Feature, FeatureFile
 from unpooled.methods.regression.calls import Calls
 from unpooled.methods.regression.counts import counts_table, wanted_groups
-from unpooled.methods.regression.null_model import NEGLIGIBLE, Begun, NullModel
+from unpooled.methods.regression.null_model import NEGLIGIBLE, Begun, NullModel, file_problem
 from unpooled.methods.regression.pool import Pool
 from unpooled.methods.regression.saddlepoint_questions import (
     FARTHEST,
@@ -41,10 +41,8 @@ from unpooled.methods.regression.saddlepoint_questions import (
 from unpooled.methods.shared import filters
 from unpooled.methods.shared.chunks import DIPLOID, ByVariant, Chunk, autosomal_chunks
 from unpooled.methods.shared.genotype_counts import is_carried
-from unpooled.methods.shared.options import DOSAGES, is_apart
 from unpooled.methods.shared.summary import VARIANTS
 from unpooled.panel.panel import Panel
-from unpooled.plan.genotype_model import terms_of
 from unpooled.plan.plan import Plan
 from unpooled.plan.result_files import SPA
 
@@ -194,8 +192,7 @@ def test_chunk(study: Study, chunk: Chunk, pool: Pool, null: NullModel) -> Asks[
 @procedure("spa/score")
 def test_scores(study: Study, variants: np.ndarray, mean: np.ndarray, null: NullModel) -> Asks[None]:
     """Sum the scores of variants, report those near 0, and search the saddlepoints of the others."""
-    columns = null.columns.centre, null.columns.exponent
-    asked = SumScores(study.plan, variants, mean, *columns, null.beta, null.people)
+    asked = SumScores(study.plan, variants, mean, *null.fields)
     sums = yield asked
     tested = Tested.of_sums(asked, sums["sums"], null)
     far = tested.is_far
@@ -209,9 +206,8 @@ def test_scores(study: Study, variants: np.ndarray, mean: np.ndarray, null: Null
 @procedure("spa/evaluate")
 def find_tails(study: Study, tested: Tested, search: Search, null: NullModel, turn: int) -> Asks[None]:
     """Evaluate the variants at their points, report those whose tails are found, and go on with others."""
-    columns = null.columns.centre, null.columns.exponent
-    about = tested.variants, tested.mean, tested.explained, search.at
-    sums = yield Evaluate(study.plan, *about, *columns, null.beta, null.people, turn)
+    about = tested.variants, tested.mean, *null.fields, tested.explained, search.at
+    sums = yield Evaluate(study.plan, *about, turn)
     following, found = search.advance(tested.beyond, sums, step_of(_BITS, null.people))
     exponent = search.at * tested.beyond - sums["generating"]
     none = is_none(found, exponent)
@@ -274,24 +270,6 @@ def _write(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
     write_spa(out, panel, columns)
 
 
-def problem(plan: Plan) -> dict[str, str]:
-    """Say what is wrong with a plan that asks for the file, by the plan's field."""
-    if not has_saddlepoint(plan):
-        return {}
-    reasons = {
-        "it is of called genotypes: leave out this file, or dosages": DOSAGES.of(plan),
-        "it is of effects of a copy of A1: leave out this file, or choose the additive model without "
-        "interactions": not terms_of(plan).is_plain,
-        "cohorts that are kept apart have no common model of the covariates: leave out this file, or have "
-        "covariates say what differs between cohorts": is_apart(plan),
-        "normal noise would take the digits that it needs: leave out this file, or choose modular masks": (
-            plan.masking != "modular"
-        ),
-    }
-    found = [reason for reason, holds in reasons.items() if holds]
-    return {"files": f"the saddlepoint test, {SPA}: {found[0]}"} if found else {}
-
-
 _ABOUT = AboutFile(
     "Saddlepoint P",
     ".spa: the score test of each variant on the autosomes, with a P that holds where cases are few",
@@ -303,6 +281,6 @@ SADDLEPOINT = Feature(
     (),
     (CountTested, SumScores, Evaluate),
     file=FeatureFile(SPA, "glm", _ABOUT, _write, _columns),
-    rule=problem,
+    rule=lambda plan: file_problem(plan, SPA, "the saddlepoint test", {}),
     around=with_saddlepoint,
 )

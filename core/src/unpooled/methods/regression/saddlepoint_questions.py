@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -26,7 +26,6 @@ from unpooled.methods.shared.block import OfBlock
 from unpooled.methods.shared.chunks import DIPLOID, Chunk, foreseen_autosomal, foreseen_of
 from unpooled.methods.shared.genotype_counts import CountCarried
 from unpooled.methods.shared.groups import COMPLETE, Group
-from unpooled.methods.shared.standardise import column_names
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 from unpooled.plan.result_files import SPA
 
@@ -64,7 +63,8 @@ class CountTested(CountCarried, name="spa/genotypes", title="Count genotypes for
         return COMPLETE in group
 
 
-class OfTested(OfBlock, BesideNull):
+@dataclass(frozen=True, eq=False)
+class OfTested(BesideNull, OfBlock):
     """About variants of a chunk beside the covariates' model."""
 
     asked_if: ClassVar[Condition] = has_saddlepoint
@@ -80,13 +80,11 @@ class OfTested(OfBlock, BesideNull):
         """Names of the fields with a row for each variant."""
         return "variants", "mean"
 
-    @staticmethod
-    def foreseen_fields(plan: Plan, chunk: Chunk) -> dict[str, Any]:
-        """The fields of a question about every variant of a chunk."""
-        columns, model = len(column_names(plan)), np.zeros(1 + len(plan.covariate_columns))
-        own = {"variants": np.zeros(chunk.variants, np.uint32), "mean": np.zeros(chunk.variants)}
-        null = {"centre": np.zeros(columns), "exponent": np.zeros(columns, np.int64), "beta": model}
-        return {"plan": plan, **own, **null, "people": 1}
+    @classmethod
+    def foreseen_about(cls, plan: Plan, chunk: Chunk, *others: Any) -> Self:
+        """A question about every variant of a chunk; `others` are its further fields."""
+        m = chunk.variants
+        return cls(plan, np.zeros(m, np.uint32), np.zeros(m), *cls.foreseen_null(plan), *others)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,17 +105,10 @@ class SumScores(OfTested, name="spa/score", title="Sum the scores of variants", 
     )
     each: ClassVar[dict[str, str]] = {"count": "variant", "width": "column"}
 
-    variants: np.ndarray
-    mean: np.ndarray
-    centre: np.ndarray
-    exponent: np.ndarray
-    beta: np.ndarray
-    people: int
-
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         chunks = foreseen_autosomal(plan, sizes)
-        return foreseen_of(chunks, lambda chunk: cls(**cls.foreseen_fields(plan, chunk)))
+        return foreseen_of(chunks, lambda chunk: cls.foreseen_about(plan, chunk))
 
     @property
     def width(self) -> int:
@@ -155,16 +146,10 @@ class Evaluate(OfTested, name="spa/evaluate", title="Approximate the tails of sc
     )
     each: ClassVar[dict[str, str]] = {"count": "variant", "tails": "tail"}
 
-    variants: np.ndarray
-    mean: np.ndarray
     explained: np.ndarray
     """float64 (m, q): what covariates explain of the copies."""
     at: np.ndarray
     """float64 (m, TAILS): the points, at most `FARTHEST` from 0."""
-    centre: np.ndarray
-    exponent: np.ndarray
-    beta: np.ndarray
-    people: int
     iteration: int
     """Number of the points, from 1."""
 
@@ -173,9 +158,8 @@ class Evaluate(OfTested, name="spa/evaluate", title="Approximate the tails of sc
         """Foresee every variant; as a rule one in twenty is asked about."""
 
         def every(chunk: Chunk) -> Evaluate:
-            about = cls.foreseen_fields(plan, chunk)
-            explained = np.zeros((chunk.variants, len(about["beta"])))
-            return cls(**about, explained=explained, at=np.zeros((chunk.variants, TAILS)), iteration=1)
+            m, columns = chunk.variants, 1 + len(plan.covariate_columns)
+            return cls.foreseen_about(plan, chunk, np.zeros((m, columns)), np.zeros((m, TAILS)), 1)
 
         return foreseen_of(foreseen_autosomal(plan, sizes), every, rounds=MOST_TURNS, usual_rounds=5)
 

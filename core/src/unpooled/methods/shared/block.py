@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,6 +16,7 @@ _PEOPLE_AT_ONCE = 1 << 13
 """People whose genotypes of a block are in memory as numbers: 32 MB of 500 variants."""
 
 
+@dataclass(frozen=True, eq=False)
 class OfBlock(UnderPlan):
     """About the variants of a block."""
 
