@@ -49,15 +49,15 @@ def _row(found: Arrays, panel: Panel, k: int) -> tuple[str, ...]:
     lead, number = found["variant"][k], found["credible_set"][k]
     size = np.count_nonzero((found["variant"] == lead) & (found["credible_set"] == number))
     return (
-        _name(panel, lead),
+        variant_name(panel, lead),
         str(number),
         f"{size:,}",
-        _name(panel, found["other"][k]),
+        variant_name(panel, found["other"][k]),
         f"{found['pip'][k]:.3g}",
         f"{found['log10_bayes_factor'][k]:.3g}",
         f"{found['purity'][k]:.3g}",
     )
 
 
-def _name(panel: Panel, variant: int) -> str:
+def variant_name(panel: Panel, variant: int) -> str:
     return shortened(panel.name[variant].decode("utf-8", "replace"), _LONGEST_NAME)
