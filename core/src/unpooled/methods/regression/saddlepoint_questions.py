@@ -15,15 +15,17 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from unpooled.asking.cohort import Cohort
+from unpooled.asking.cohort import Cohort, blocks
 from unpooled.asking.question import Arrays, Condition, Foreseen, Question, Real
 from unpooled.asking.sizes import Sizes
+from unpooled.kernels.cumulants import cumulants
 from unpooled.methods.regression.counts import wanted_groups
 from unpooled.methods.regression.logistic_questions import People
 from unpooled.methods.regression.null_model import BesideNull
 from unpooled.methods.regression.pool import everyone
 from unpooled.methods.shared.block import OfBlock
 from unpooled.methods.shared.chunks import DIPLOID, Chunk, foreseen_autosomal, foreseen_of
+from unpooled.methods.shared.copies import copies_of
 from unpooled.methods.shared.genotype_counts import CountCarried
 from unpooled.methods.shared.groups import COMPLETE, Group
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
@@ -69,17 +71,6 @@ class OfTested(BesideNull, OfBlock):
 
     asked_if: ClassVar[Condition] = has_saddlepoint
 
-    def parts(self, cohort: Cohort) -> Iterable[Question]:
-        for start in range(0, self.count, _VARIANTS_AT_ONCE):
-            own = slice(start, start + _VARIANTS_AT_ONCE)
-            about: Any = self
-            yield replace(about, **{name: getattr(self, name)[own] for name in self.by_variant})
-
-    @property
-    def by_variant(self) -> tuple[str, ...]:
-        """Names of the fields with a row for each variant."""
-        return "variants", "mean"
-
     @classmethod
     def foreseen_about(cls, plan: Plan, chunk: Chunk, *others: Any) -> Self:
         """A question about every variant of a chunk; `others` are its further fields."""
@@ -116,10 +107,14 @@ class SumScores(OfTested, name="spa/score", title="Sum the scores of variants", 
 
     def local(self, cohort: Cohort) -> Arrays:
         columns, weight = self.null_design(cohort.samples)
-        found = np.zeros((self.count, self.width))
-        for some, x in self.genotypes(cohort):
-            found[:, :-1] += x.T @ columns[some]
-            found[:, -1] += (x * x).T @ weight[some]
+        found = np.empty((self.count, self.width))
+        for part in blocks(self.count, len(columns)):
+            copies, mean = copies_of(cohort, self.items[part], dosed=False), self.mean[part]
+            sums = copies.with_squares(columns, weight[:, None])
+            called = columns.sum(axis=0) - copies.over_missing(np.ones(len(mean), bool), columns)
+            found[part, :-1] = sums[:, :-1] - mean[:, None] * called
+            # The first column is the weight itself.
+            found[part, -1] = sums[:, -1] - mean * (2 * sums[:, 0] - mean * called[:, 0])
         return {"sums": found}
 
 
@@ -167,9 +162,11 @@ class Evaluate(OfTested, name="spa/evaluate", title="Approximate the tails of sc
     def most_turns(cls, plan: Plan) -> int:
         return MOST_TURNS
 
-    @property
-    def by_variant(self) -> tuple[str, ...]:
-        return (*super().by_variant, "explained", "at")
+    def parts(self, cohort: Cohort) -> Iterable[Question]:
+        for start in range(0, self.count, _VARIANTS_AT_ONCE):
+            own = slice(start, start + _VARIANTS_AT_ONCE)
+            by_variant = ("variants", "mean", "explained", "at")
+            yield replace(self, **{name: getattr(self, name)[own] for name in by_variant})
 
     @property
     def tails(self) -> int:
@@ -190,29 +187,6 @@ class Evaluate(OfTested, name="spa/evaluate", title="Approximate the tails of sc
         found = np.zeros((3, self.count, TAILS))
         for some, copies in self.genotypes(cohort):
             who = people.inside[some]
-            risk = (people.case - residual)[some][who, None]
-            own = copies[who] - x[some][who] @ self.explained.T
-            for tail in range(TAILS):
-                found[:, :, tail] += _sums(own, risk, own * self.at[:, tail])
+            risk = (people.case - residual)[some][who]
+            found += cumulants(copies[who].T, x[some][who], self.explained, risk, self.at)
         return dict(zip(("generating", "slope", "curvature"), found, strict=True))
-
-
-def _sums(own: np.ndarray, risk: np.ndarray, exponent: np.ndarray) -> np.ndarray:
-    """Sum each person's term of K and of its derivatives: (3, m).
-
-    The risk with the genotype, p exp(g̃t) / (1 - p + p exp(g̃t)), is over `below`, with exp(-|g̃t|), which
-    neither overflows nor is 0.
-    """
-    up, rest = exponent > 0, np.expm1(-np.abs(exponent))
-    turned = np.where(up, 1 - risk, risk)
-    below = np.where(up, risk, 1 - risk) + turned * (1 + rest)
-    weight = risk * (1 - risk)
-    generating = np.log(below) + np.maximum(exponent, 0) - exponent * risk
-    change = np.where(up, -weight, weight) * rest / below
-    return np.array(
-        [
-            generating.sum(axis=0),
-            (own * change).sum(axis=0),
-            (own * own * weight * (1 + rest) / (below * below)).sum(axis=0),
-        ]
-    )
