@@ -17,6 +17,7 @@ from tests.contract.studies import of_variants
 from unpooled.asking.cohort import Samples
 from unpooled.errors import Refuse
 from unpooled.methods import check
+from unpooled.methods.regression.within import FitCovariatesWithin
 from unpooled.panel.panel import Panel
 from unpooled.plan.plan import PlanError
 from unpooled.run import reports, run
@@ -175,6 +176,16 @@ def test_what_leaves_a_cohort_has_no_intercept() -> None:
                 gradient, hessian = np.atleast_2d(sent["gradient"], sent["hessian"])
                 p = gradient.shape[1]
                 assert not gradient[:, 0].any() and not hessian[:, 1:p].any() and (hessian[:, 0] == 1).all()
+
+
+def test_likelihoods_far_off_are_within_their_bound() -> None:
+    """There every linear predictor is clipped, and no intercept makes up for it."""
+    small = of_variants("logistic", cohorts=4, cohorts_apart=True, missing="exact")
+    asked = followed(small.plan, small.panel, small.cohorts).questions
+    trial = next(question for question in asked if isinstance(question, FitCovariatesWithin))
+    far = replace(trial, beta=np.full(trial.parameters, 1e4))
+    for cohort in small.cohorts:
+        assert 0 < -far.local(cohort)["likelihood"] <= far.likelihoods
 
 
 def test_a_covariate_that_the_cohort_decides_is_refused() -> None:

@@ -41,6 +41,9 @@ _CLOSE = 1e-12
 _MOST = 60
 """Steps at the most: halving alone takes as many for all digits."""
 
+_AT_END = 1e-6
+"""Step of an intercept whose search has not ended at a maximum but at a bound, as trials far off have it."""
+
 _FARTHEST = 80.0
 """Bounds of an intercept: beyond, every linear predictor is clipped."""
 
@@ -141,6 +144,7 @@ def profiled(at: Callable[[np.ndarray], Evaluated], beta: np.ndarray, both: np.n
     likelihood, gradient, hessian = (values.copy() for values in found)
     weight = np.where(both, hessian[:, 0], 1)
     slope, of_intercept = gradient[:, 0] / weight, hessian[:, 1:p].copy()
+    slope[np.abs(slope) > _AT_END] = 0
     i, j = pairs(p)
     raw, own = hessian[:, i == j][:, 1:], i > 0
     likelihood += slope * gradient[:, 0] / 2
