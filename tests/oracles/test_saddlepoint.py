@@ -1,4 +1,4 @@
-"""The saddlepoint test of federated studies, and the formula written plainly on the pooled rows."""
+"""The saddlepoint test of federated studies, and that of the pooled rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import optimize, special, stats
+from scipy import special, stats
 
 from unpooled.asking.cohort import ArrayCohort, Samples
 from unpooled.methods.regression.logistic import LOGISTIC
@@ -17,8 +17,9 @@ from unpooled.panel.panel import Panel
 from unpooled.plan.plan import NO_KEY, Covariate, Plan
 from unpooled.run import reports, run
 
+from .saddlepoint import LEAST_FAR, covariates_model, log_tail, score
+
 M = 120
-LEAST_FAR = stats.chi2.isf(0.05, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,44 +105,6 @@ def study(people: People) -> tuple[dict[str, np.ndarray], list[list[str]]]:
     return tables.get(TABLE, {}), [line.split("\t") for line in lines]
 
 
-def covariates_model(y: np.ndarray, design: np.ndarray) -> np.ndarray:
-    """Everybody's risk by maximum likelihood, (n,)."""
-    beta = np.zeros(design.shape[1])
-    beta[0] = special.logit(y.mean())
-    for _ in range(50):
-        p = special.expit(design @ beta)
-        beta += np.linalg.solve((design.T * (p * (1 - p))) @ design, design.T @ (y - p))
-    return np.asarray(special.expit(design @ beta))
-
-
-def score(copies: np.ndarray, y: np.ndarray, p: np.ndarray, design: np.ndarray) -> tuple[float, float, Any]:
-    """The score of one variant, its variance, and its copies less what covariates explain."""
-    g = np.where(copies < 0, copies[copies >= 0].mean(), copies.astype(float))
-    w = p * (1 - p)
-    g = g - design @ np.linalg.solve((design.T * w) @ design, design.T @ (w * g))
-    return g @ (y - p), g @ (w * g), g
-
-
-def log_tail(g: np.ndarray, p: np.ndarray, s: float) -> float:
-    """The logarithm of the tail beyond s, by the formulas of Kuonen and of Barndorff-Nielsen."""
-
-    def generating(t: float) -> float:
-        return float((np.logaddexp(np.log1p(-p), np.log(p) + g * t) - t * g * p).sum())
-
-    def tilted(t: float) -> np.ndarray:
-        return np.asarray(special.expit(special.logit(p) + g * t))
-
-    largest = np.where(g * s > 0, g * (1 - p), -g * p).sum()
-    if abs(largest) <= abs(s):
-        return -np.inf
-    t = optimize.brentq(
-        lambda t: g @ (tilted(t) - p) - s, 0, np.sign(s) * 1e4, xtol=1e-14, rtol=1e-14, maxiter=1000
-    )
-    q = tilted(t)
-    w, v = np.sqrt(2 * (t * s - generating(t))), abs(t) * np.sqrt((g * g) @ (q * (1 - q)))
-    return float(stats.norm.logsf(w + np.log(v / w) / w))
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_tails_are_those_of_the_formula(name: str) -> None:
     people = CASES[name]
@@ -168,9 +131,11 @@ def test_tails_are_those_of_the_formula(name: str) -> None:
     assert len(rows["variant"]) == people.variants
 
 
-@pytest.mark.parametrize("carriers", [20, 30])
+@pytest.mark.parametrize("carriers", [20, 30, 39, 40])
 def test_a_variant_that_only_cases_carry(carriers: int) -> None:
-    """Its saddlepoint is far out: only what noncarriers differ by from 0 leads there."""
+    """Its saddlepoint is far out: only what noncarriers differ by from 0 leads there. If all 40 cases carry
+    it there is none.
+    """
     people = People(6000, 150, 0, variants=20)
     copies, y, _ = people.drawn
     copies[4] = 0

@@ -54,7 +54,7 @@ n                      people in the regression
 score, score_variance  of copies of the panel's first allele; NaN where too few people carry an allele, or
                        covariates determine the copies
 score_neg_log10_p      of the score as a normal number
-neg_log10_p            of its tails by the saddlepoint approximation; NaN where it is not looked for, or found
+neg_log10_p            of its tails by the saddlepoint approximation; NaN where it is not looked for
 """
 
 _FAR = 3.841458820694124
@@ -225,14 +225,16 @@ def tails(
 ) -> np.ndarray:
     """-log10 P of both tails together, from the sums at their saddlepoints, (m, TAILS): float64 (m,).
 
-    NaN where a saddlepoint is not found, or lies on the wrong side of the mean.
+    Chernoff's bound stands for a tail whose saddlepoint is not found. The largest score that there can be has
+    its saddlepoint at infinity, where the bound is P.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         w, v = np.sqrt(2 * exponent), np.abs(at) * np.sqrt(curvature)
         z = w + np.log(v / w) / w
-    one = np.where(found & (z > 0), normal_neg_log10_p(z) + np.log10(2), np.where(none, np.inf, np.nan))
+    bound = np.where(none, np.inf, np.maximum(exponent, 0) / np.log(10))
+    one = np.where(found & (z > 0), normal_neg_log10_p(z) + np.log10(2), bound)
     least = one.min(axis=1)
-    return np.asarray(least - np.log10(np.power(10, least[:, None] - one).sum(axis=1)))
+    return np.asarray(np.maximum(least - np.log10(np.power(10, least[:, None] - one).sum(axis=1)), 0))
 
 
 def rows_of(tested: Tested, people: int, neg_log10_p: np.ndarray) -> Rows:
