@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +24,7 @@ FORMATS = ("pgen", "pgen", "vcf", "bcf", "bgen", "calls")
 CHROMOSOMES = ("1", "2", "22", "X", "Y", "MT")
 FLAGS = {"maf": "--maf", "geno": "--geno", "hwe": "--hwe", "mach_r2_filter": "--mach-r2-filter"}
 FIRST = 1000
-"""The position of the first variant; each further one has the next."""
+"""The position of the first variant; each further one has the next, unless it is of the same place."""
 HARD_CALL = COPY // 10
 """Largest distance from whole copies at which plink2 still makes a call."""
 
@@ -47,9 +48,11 @@ class Federation:
     """float64 (n, c); NaN is missing."""
     chromosome: tuple[str, ...]
     dosages: np.ndarray
-    """int64 (m, n): copies of C, not of A, in units of 1/16384; -1 is missing."""
+    """int64 (m, n): copies of ALT, not of A, in units of 1/16384; -1 is missing."""
     swapped: np.ndarray
     """bool (cohorts, m): whether a cohort's REF is C."""
+    beside: np.ndarray
+    """bool (m,): of the place of the variant before it, with G for its C; a VCF has both in one row."""
 
     @property
     def pooled(self) -> np.ndarray:
@@ -66,19 +69,28 @@ class Federation:
         """Copies of the rarer allele of what is conditioned on, float64 (n,), by its ID: NaN is missing."""
         found = {}
         for name in CONDITION.of(self.plan):
-            place = [self.called(k) for k in range(len(self.chromosome))].index(name)
-            dosages = self.pooled[place]
+            dosages = self.pooled[self.place(name)]
             counted = dosages[(dosages >= 0) & (self.founder | self.plan.nonfounders)]
             copies = np.where(dosages < 0, np.nan, dosages / COPY)
             found[name] = copies if counted.mean() <= COPY else 2 - copies
         return found
+
+    def place(self, name: str) -> int:
+        """Find a variant of the pool by its ID."""
+        return [self.called(k) for k in range(len(self.chromosome))].index(name)
+
+    def position(self, variant: int) -> int:
+        return FIRST + variant - int(self.beside[variant])
+
+    def alternate(self, variant: int) -> str:
+        return "CG"[int(self.beside[variant])]
 
     def called(self, variant: int, cohort: int | None = None) -> str:
         """Return a variant's ID in a cohort's files or the pool's. By place, each cohort has its own IDs."""
         if not BY_PLACE.of(self.plan):
             return f"v{variant}"
         if cohort is None:
-            return f"{self.chromosome[variant]}:{FIRST + variant}:A:C"
+            return f"{self.chromosome[variant]}:{self.position(variant)}:A:{self.alternate(variant)}"
         return f"x{cohort}-{variant}" if cohort % 2 else "."
 
 
@@ -116,10 +128,26 @@ def draw(seed: int) -> Federation:
         chromosome=tuple(sorted(random.choice(places, m).tolist(), key=CHROMOSOMES.index)),
         dosages=dosages,
         swapped=random.random((len(formats), m)) < random.choice([0, 0.5]),
+        beside=np.zeros(m, bool),
     )
+    made = _several(made, np.random.default_rng((seed, 2)))
     if COVARIATES.of(plan) and random.random() < 0.3:
         made = _conditioned(made, random)
     return _modelled(made, np.random.default_rng((seed, 1)))
+
+
+def _several(made: Federation, random: np.random.Generator) -> Federation:
+    """The same federation; by place, some variants are two alternate alleles of one place, with one REF."""
+    if not BY_PLACE.of(made.plan):
+        return made
+    beside, swapped, dosages = made.beside.copy(), made.swapped.copy(), made.dosages.copy()
+    for k in range(1, len(beside)):
+        if made.chromosome[k] == made.chromosome[k - 1] and not beside[k - 1] and random.random() < 0.4:
+            beside[k], both = True, slice(k - 1, k + 1)
+            swapped[:, both] = False
+            dosages[k] = np.minimum(dosages[k], 2 * COPY - dosages[k - 1])
+            dosages[both, (dosages[both] < 0).any(axis=0)] = -1
+    return replace(made, beside=beside, swapped=swapped, dosages=dosages)
 
 
 def _conditioned(made: Federation, random: np.random.Generator) -> Federation:
@@ -227,7 +255,24 @@ def write_cohort(plink2: Callable[..., str], federation: Federation, number: int
         words: Words = ["--bfile", prefix]
     else:
         words = {"vcf": in_vcf, "bcf": in_bcf, "bgen": in_bgen}.get(kind, _as_it_is)(prefix)
+        if kind == "vcf" and federation.beside.any():
+            _join_rows(prefix.with_name(f"{prefix.name}.vcf.gz"))
     return [*words, *tables]
+
+
+def _join_rows(path: Path) -> None:
+    """Write a VCF anew, with one row for the rows of a place that follow one another with the same REF."""
+    rows: list[list[str]] = []
+    for row in (line.split("\t") for line in gzip.decompress(path.read_bytes()).decode().splitlines()):
+        if rows and len(row) > 8 and [*row[:2], *row[3:4]] == [*rows[-1][:2], *rows[-1][3:4]]:
+            before = rows.pop()
+            cells = (
+                f"{'./.' if '/' in a else '.'}:{a.rpartition(':')[2]},{b.rpartition(':')[2]}"
+                for a, b in zip(before[9:], row[9:], strict=True)
+            )
+            row = [*before[:4], f"{before[4]},{row[4]}", *before[5:9], *cells]
+        rows.append(row)
+    path.write_bytes(gzip.compress("".join("\t".join(row) + "\n" for row in rows).encode()))
 
 
 def _as_it_is(prefix: Path) -> Words:
@@ -242,10 +287,11 @@ def _write(
     swapped: np.ndarray,
     cohort: int | None,
 ) -> None:
-    """A .pgen of some people, of a cohort or of all. ALT is C, unless REF is."""
-    pairs = np.where(swapped, "C\tA", "A\tC").tolist()
-    variants = [f"{place}\t{FIRST + k}\t{federation.called(k, cohort)}\t{pair}" for k, (place, pair) in
-                enumerate(zip(federation.chromosome, pairs, strict=True))]  # fmt: skip
+    """A .pgen of some people, of a cohort or of all. REF is A, unless it is swapped."""
+    variants = []
+    for k, (place, turned) in enumerate(zip(federation.chromosome, swapped.tolist(), strict=True)):
+        pair = ["A", federation.alternate(k)][:: -1 if turned else 1]
+        variants.append("\t".join([place, str(federation.position(k)), federation.called(k, cohort), *pair]))
     turned = np.where(swapped[:, None] & (dosages >= 0), 2 * COPY - dosages, dosages)
     parents = np.where(federation.founder[people], "0", "dad").tolist()
     sexes, names = federation.sex[people].tolist(), [federation.names[k] for k in people]
