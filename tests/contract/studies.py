@@ -435,6 +435,9 @@ STUDIES: dict[str, Callable[[], Small]] = {
         "logistic", clump_p1=0.05, phenotypes=("z",), files=_OF_SETS
     ),
     "logistic, of a saddlepoint": lambda: of_variants("logistic", files=("assoc", SPA)),
+    "logistic, of a saddlepoint of dosages": lambda: of_variants(
+        "logistic", dosages=True, files=("glm", SPA)
+    ),
     "logistic, followed": lambda: of_variants("logistic", files=_OF_PLINK),
     "linear, dominant": lambda: of_variants("linear", genotype_model="dominant", files=_OF_PLINK),
     "linear, interaction": lambda: of_variants(

@@ -14,6 +14,7 @@ from unpooled.methods.shared.genotype_counts import carriers
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL
 from unpooled.run import run
 
+from . import imputing
 from .gene_tests import Null, p_values
 from .test_gene_tests import MEMBERS, study_of
 
@@ -22,13 +23,7 @@ ENOUGH = 2 * FEWEST_AT_A_LEVEL
 
 
 def imputed(cohort: ArrayCohort, seed: int) -> ArrayCohort:
-    """Dosages near the calls, and a little of the rare allele in many others, where a call is 0 or 2."""
-    random = np.random.default_rng(seed)
-    known = cohort.genotypes.astype(np.int64) * COPY
-    away = random.integers(0, COPY // 3, known.shape) * (random.random(known.shape) < 0.3)
-    near = np.where(known <= COPY, known + away, known - away)
-    dosages = np.where(cohort.genotypes < 0, NO_DOSAGE, near).astype(np.uint16)
-    return replace(cohort, imputed=dosages)
+    return replace(cohort, imputed=imputing.near(cohort.genotypes, np.random.default_rng(seed)))
 
 
 def dosages_of(cohort: ArrayCohort) -> np.ndarray:

@@ -17,6 +17,7 @@ from unpooled.panel.panel import Panel
 from unpooled.plan.plan import NO_KEY, Covariate, Plan
 from unpooled.run import reports, run
 
+from .imputing import copies_of, near
 from .saddlepoint import LEAST_FAR, covariates_model, log_tail, score
 
 M = 120
@@ -34,6 +35,7 @@ class People:
     rarest: float = 0.003
     strength: float = 1.2
     variants: int = M
+    imputed: bool = False
 
     @functools.cached_property
     def drawn(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -52,6 +54,15 @@ class People:
         return copies, is_case.astype(float), c
 
     @functools.cached_property
+    def dosages(self) -> np.ndarray:
+        return near(self.drawn[0], np.random.default_rng(2))
+
+    @property
+    def copies(self) -> np.ndarray:
+        """Copies that a study counts, (m, n); -1 where there are none."""
+        return copies_of(self.dosages) if self.imputed else self.drawn[0]
+
+    @functools.cached_property
     def cohorts(self) -> list[np.ndarray]:
         """People of each cohort."""
         of = np.random.default_rng(1).choice(3, self.people, p=(0.2, 0.3, 0.5))
@@ -59,7 +70,7 @@ class People:
 
     def has_floors(self, variant: int) -> bool:
         """Tell whether cohorts have twenty carriers of each allele, if none counts for more than ten."""
-        copies = self.drawn[0][variant]
+        copies = np.floor(self.copies[variant] + 0.5)
         carried = [[(copies[k] > 0).sum(), ((copies[k] >= 0) & (copies[k] < 2)).sum()] for k in self.cohorts]
         return bool(np.minimum(carried, 10).sum(axis=0).min() >= 20)
 
@@ -78,6 +89,7 @@ CASES = {
     "1 in 201, no covariates": People(8000, 200, rarest=0.001),
     "1 in 201, strong": People(8000, 200, 2, rarest=0.001, strength=4.0),
     "few people": People(300, 5, 1, rarest=0.02),
+    "dosages, missing": People(2000, 50, 2, missing=0.05, rarest=0.01, imputed=True),
 }
 
 
@@ -95,11 +107,13 @@ def study(people: People) -> tuple[dict[str, np.ndarray], list[list[str]]]:
             Samples(y[k], np.ones(len(k), np.uint8), everyone[k], everyone[k], c[k]),
             copies[:, k],
             random.random(people.variants) < 0.5,
+            people.dosages[:, k] if people.imputed else None,
         )
         for k in people.cohorts
     ]
     panel = Panel.of([(1, 1 + k, b"v%d" % k, b"A", b"G") for k in range(people.variants)])
-    plan = plan_of(people)
+    files = ("glm" if people.imputed else "assoc", "spa")
+    plan = plan_of(people, dosages=people.imputed, files=files)
     tables = run(plan, panel, cohorts)
     lines = reports(plan, panel, tables)["spa"].decode().splitlines()
     return tables.get(TABLE, {}), [line.split("\t") for line in lines]
@@ -109,7 +123,7 @@ def study(people: People) -> tuple[dict[str, np.ndarray], list[list[str]]]:
 def test_tails_are_those_of_the_formula(name: str) -> None:
     people = CASES[name]
     rows, _ = study(people)
-    copies, y, c = people.drawn
+    _, y, c = people.drawn
     design = np.column_stack([np.ones(len(y)), c])
     p, far = covariates_model(y, design), 0
     for k, variant in enumerate(rows["variant"]):
@@ -117,7 +131,7 @@ def test_tails_are_those_of_the_formula(name: str) -> None:
         assert np.isnan(own["score"]) != people.has_floors(variant)
         if np.isnan(own["score"]):
             continue
-        t, variance, g = score(copies[variant], y, p, design)
+        t, variance, g = score(people.copies[variant], y, p, design)
         np.testing.assert_allclose((own["score"], own["score_variance"]), (t, variance), rtol=1e-6, atol=1e-5)
         normal = stats.norm.logsf(abs(t) / np.sqrt(variance)) + np.log(2)
         assert own["score_neg_log10_p"] == pytest.approx(-normal / np.log(10), abs=1e-5)
@@ -180,7 +194,6 @@ def test_a_genotype_that_covariates_determine_has_no_score() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"dosages": True, "files": ("glm", "spa")}, "called genotypes"),
         ({"genotype_model": "dominant"}, "choose the additive model"),
         ({"interaction": ("c0",)}, "without interactions"),
         ({"cohorts_apart": True, "cohorts": 4}, "no common model"),

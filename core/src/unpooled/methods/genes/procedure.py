@@ -28,19 +28,15 @@ from unpooled.methods.genes.result import FEW, NO_MODEL, NONE, TESTED, TOO_MANY,
 from unpooled.methods.regression.ascent import Ascent
 from unpooled.methods.regression.beginning import count_and_standardise
 from unpooled.methods.regression.calls import Calls
-from unpooled.methods.regression.counts import counts_table, wanted_groups
 from unpooled.methods.regression.dependent import about_means, refuse_dependent
 from unpooled.methods.regression.fitting import refuse_without_a_model
+from unpooled.methods.regression.listed import count_listed
 from unpooled.methods.regression.logistic import fit_covariates
 from unpooled.methods.regression.null_model import NullModel
 from unpooled.methods.regression.pool import Pool
-from unpooled.methods.shared import filters, summary
+from unpooled.methods.shared import summary
 from unpooled.methods.shared.chunks import DIPLOID, chromosome_class
-from unpooled.methods.shared.dosage_counts import OfDosages
-from unpooled.methods.shared.dosage_table import DosageTable
 from unpooled.methods.shared.genotype_counts import is_carried
-from unpooled.methods.shared.genotype_table import GenotypeTable
-from unpooled.methods.shared.options import DOSAGES
 from unpooled.methods.shared.standardise import PooledColumns, is_number
 from unpooled.methods.shared.without_any import holds_without_any, people_without_any
 from unpooled.panel.list_file import BLOCK_ROWS
@@ -152,27 +148,16 @@ def null_of_number(plan: Plan, pool: Pool, columns: PooledColumns, sums: Arrays)
 @procedure("gene-tests/variants")
 def count_variants(study: Study, items: np.ndarray, pool: Pool) -> Asks[Variants]:
     """Count the genotypes of some variants, and keep those that pass the filters and vary."""
-    plan, wanted = study.plan, wanted_groups(DIPLOID, pool, study.plan)
-    about = items, tuple(wanted), max(wanted.values(), default=0)
-    table: GenotypeTable | DosageTable
-    if DOSAGES.of(plan):
-        sums, called = (yield CountDosages(*about)), None
-        if filters.of_calls(plan):
-            called = counts_table(plan, (yield CountGenotypes(*about))["genotypes"], wanted, DIPLOID)
-        table = OfDosages.table(sums, tuple(wanted), DIPLOID)
-        passing = filters.passing_of_dosages(table, called, plan)
-    else:
-        sums = yield CountGenotypes(*about)
-        table = counts_table(plan, sums["genotypes"], wanted, DIPLOID)
-        passing = filters.passing(table, plan)
-    return _rare(plan, items, Calls.of(table, DIPLOID, pool, exact=False), ~is_carried(plan, sums), passing)
+    counted = yield from count_listed(study, items, pool, CountGenotypes, CountDosages)
+    return _rare(study.plan, items, *counted)
 
 
-def _rare(plan: Plan, items: np.ndarray, calls: Calls, few: np.ndarray, passing: np.ndarray) -> Variants:
-    """Keep those that pass and are rare enough, by their calls; of some too `few` people carry an allele."""
+def _rare(plan: Plan, items: np.ndarray, calls: Calls, passing: np.ndarray, sums: Arrays) -> Variants:
+    """Keep those that pass and are rare enough, by their calls."""
     called, first = calls.called[:, 0], calls.copies[:, 0]
     copies = np.minimum(first, 2 * called - first)
     mean = copies / np.maximum(called, 1)
+    few = ~is_carried(plan, sums)
     found = Variants(items, first <= called, mean, few | (copies <= FEWEST_AT_A_LEVEL))
     return found.some((copies > 0) & (mean <= 2 * MAX_MAF.of(plan) * (1 + _TOLERANCE)) & passing)
 

@@ -25,11 +25,11 @@ from unpooled.methods.regression.counts import wanted_groups
 from unpooled.methods.regression.floors import has_floors
 from unpooled.methods.regression.null_model import BesideNull
 from unpooled.methods.regression.pool import everyone
-from unpooled.methods.shared import dosage_table, filters, genotype_counts
+from unpooled.methods.shared import filters
 from unpooled.methods.shared.chunks import DIPLOID
-from unpooled.methods.shared.dosage_counts import CarriedDosages, OfDosages
-from unpooled.methods.shared.genotype_counts import CountListed, carriers
-from unpooled.methods.shared.groups import COMPLETE, Group, complete
+from unpooled.methods.shared.dosage_counts import SumListed
+from unpooled.methods.shared.genotype_counts import CountListed
+from unpooled.methods.shared.groups import complete
 from unpooled.methods.shared.options import DOSAGES
 from unpooled.methods.shared.standardise import is_number
 from unpooled.methods.shared.without_any import ON_RUNGS, capped, on_rungs
@@ -61,11 +61,7 @@ class FitCovariates(logistic_questions.FitCovariates, name="gene-tests/null"):
 class CountGenotypes(CountListed, name="gene-tests/genotypes", title="Count genotypes"):
     """Genotype counts of variants that are in sets, and who carries each allele, capped."""
 
-    asked_if: ClassVar[Condition] = lambda plan: not DOSAGES.of(plan) or filters.of_calls(plan)
-
-    items: np.ndarray
-    groups: tuple[Group, ...]
-    most: int
+    asked_if: ClassVar[Condition] = filters.counts_calls
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
@@ -77,27 +73,10 @@ class CountGenotypes(CountListed, name="gene-tests/genotypes", title="Count geno
 
 
 @dataclass(frozen=True, eq=False)
-class CountDosages(CountGenotypes, name="gene-tests/dosages", title="Sum dosages", ring_bits=64):
+class CountDosages(CountGenotypes, SumListed, name="gene-tests/dosages", title="Sum dosages", ring_bits=64):
     """Sums of dosages of variants that are in sets, and who carries each allele, capped."""
 
-    sends: ClassVar[tuple[Count, ...]] = CarriedDosages.sends
     asked_if: ClassVar[Condition] = DOSAGES.of
-
-    @property
-    def most_dosages(self) -> int:
-        return self.most * 2 * COPY
-
-    @property
-    def most_squares(self) -> int:
-        return self.most * (2 * COPY) ** 2
-
-    def local(self, cohort: Cohort) -> Arrays:
-        items = self.items.astype(np.int64)
-        sums = dosage_table.counted(cohort, items, self.groups)
-        inside = [group for group in self.groups if COMPLETE in group]
-        carried = carriers(dosage_table.nearest(cohort, items, inside).sum(axis=1, dtype=np.int64))
-        found = {array.name: sums[..., k] for k, array in enumerate(OfDosages.sends)}
-        return {**found, genotype_counts.CAPPED.name: capped(carried)}
 
 
 def batches(plan: Plan) -> list[slice]:

@@ -83,7 +83,7 @@ def wanted_groups(chromosome: str, pool: Pool, plan: Plan) -> dict[Group, int]:
 class CountGenotypes(genotype_counts.CountGenotypes, name="regression/genotypes"):
     """Genotype counts of one chunk in each group."""
 
-    asked_if: ClassVar[Condition] = lambda plan: not DOSAGES.of(plan) or filters.of_calls(plan)
+    asked_if: ClassVar[Condition] = filters.counts_calls
 
     @classmethod
     def foreseen_chunks(cls, plan: Plan, sizes: Sizes | None) -> tuple[Chunk, ...] | None:

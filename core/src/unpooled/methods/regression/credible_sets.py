@@ -21,8 +21,7 @@ from unpooled.kernels.susie import COVERAGE, Found, susie
 from unpooled.methods.algorithm import AboutFile
 from unpooled.methods.features import Feature, FeatureFile
 from unpooled.methods.ld.leads import Hits, Led, reach_of, window_of
-from unpooled.methods.regression.calls import Calls
-from unpooled.methods.regression.counts import counts_table, wanted_groups
+from unpooled.methods.regression.listed import count_listed
 from unpooled.methods.regression.locus_questions import (
     MOST_LOCI,
     MOST_VARIANTS,
@@ -31,9 +30,9 @@ from unpooled.methods.regression.locus_questions import (
     has_credible_sets,
 )
 from unpooled.methods.regression.null_model import Begun, NullModel, file_problem
-from unpooled.methods.shared import filters
 from unpooled.methods.shared.chunks import DIPLOID, ByVariant, chromosome_class
 from unpooled.methods.shared.genotype_counts import is_carried
+from unpooled.methods.shared.options import DOSAGES
 from unpooled.methods.shared.standardise import is_number
 from unpooled.methods.shared.summary import VARIANTS
 from unpooled.methods.shared.without_any import people_without_any
@@ -89,13 +88,9 @@ def find_credible_sets(study: Study, begun: Begun, leads: Hits) -> Asks[None]:
     if not loci:
         return
     windows = [np.arange(*window_of(study, lead), dtype=np.uint32) for lead in loci]
-    near, wanted = np.unique(np.concatenate(windows)), wanted_groups(DIPLOID, begun.pool, study.plan)
-    counted = yield CountLoci(near, tuple(wanted), max(wanted.values()))
-    table = counts_table(study.plan, counted["genotypes"], wanted, DIPLOID)
-    calls, people = Calls.of(table, DIPLOID, begun.pool, exact=False), begun.pool.complete
-    found = Locus(near, calls.means[:, 0]).some(
-        filters.passing(table, study.plan) & is_carried(study.plan, counted)
-    )
+    near, people = np.unique(np.concatenate(windows)), begun.pool.complete
+    calls, passing, counted = yield from count_listed(study, near, begun.pool, CountLoci)
+    found = Locus(near, calls.means[:, 0]).some(passing & is_carried(study.plan, counted))
     most = room(study.plan, people, people_without_any(study.plan, counted, people))
     for lead, window in zip(loci, windows, strict=True):
         own = found.some(nearest(study, lead, np.isin(found.variants, window), found.variants, most))
@@ -192,8 +187,11 @@ def _write(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
 
 def problem(plan: Plan) -> dict[str, str]:
     """Say what is wrong with a plan that asks for the file, by the plan's field."""
-    without = "loci are led by clumps: choose the file clumped, too"
-    return file_problem(plan, SUSIE, "credible sets", {without: CLUMPED not in plan.files})
+    own = {
+        "clumps need called genotypes: leave out this file, or dosages": bool(DOSAGES.of(plan)),
+        "loci are led by clumps: choose the file clumped, too": CLUMPED not in plan.files,
+    }
+    return file_problem(plan, SUSIE, "credible sets", own)
 
 
 _ABOUT = AboutFile(

@@ -11,13 +11,12 @@ from unpooled.asking.cohort import Cohort
 from unpooled.asking.question import Arrays, Condition, Count, Foreseen, Real, Sent
 from unpooled.asking.sizes import Sizes
 from unpooled.kernels.fixed_order import pairs
-from unpooled.methods.regression.counts import wanted_groups
+from unpooled.methods.regression.listed import CountAutosomes
 from unpooled.methods.regression.null_model import BesideNull
-from unpooled.methods.regression.pool import everyone
 from unpooled.methods.shared.block import OfBlock
-from unpooled.methods.shared.chunks import DIPLOID, foreseen_autosomal
+from unpooled.methods.shared.chunks import foreseen_autosomal
 from unpooled.methods.shared.genotype_counts import CountListed
-from unpooled.methods.shared.groups import Group, complete
+from unpooled.methods.shared.groups import complete
 from unpooled.methods.shared.standardise import is_number
 from unpooled.methods.shared.without_any import ON_RUNGS, on_rungs
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
@@ -32,25 +31,11 @@ def has_credible_sets(plan: Plan) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class CountLoci(CountListed, name="susie/genotypes", title="Count the genotypes of loci"):
+class CountLoci(CountAutosomes, name="susie/genotypes", title="Count the genotypes of loci"):
     """Genotype counts of the variants of all loci, and about how many people there are."""
 
     sends: ClassVar[tuple[Count, ...]] = (*CountListed.sends, ON_RUNGS)
     asked_if: ClassVar[Condition] = has_credible_sets
-
-    items: np.ndarray
-    groups: tuple[Group, ...]
-    most: int
-
-    @classmethod
-    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        """Every variant of the autosomes; as a rule few are near a lead."""
-        chunks = foreseen_autosomal(plan, sizes)
-        if chunks is None:
-            return None
-        groups = tuple(wanted_groups(DIPLOID, everyone(plan), plan))
-        every = np.zeros(sum(chunk.variants for chunk in chunks), np.uint32)
-        return Foreseen([cls(every, groups, 0)], exact=False)
 
     def local(self, cohort: Cohort) -> Arrays:
         people = int(np.count_nonzero(complete(cohort.samples)))

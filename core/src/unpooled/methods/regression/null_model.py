@@ -18,7 +18,7 @@ from unpooled.methods.regression.logistic_questions import People
 from unpooled.methods.regression.pool import Pool
 from unpooled.methods.shared.chunks import DIPLOID
 from unpooled.methods.shared.groups import complete
-from unpooled.methods.shared.options import DOSAGES, is_apart
+from unpooled.methods.shared.options import is_apart
 from unpooled.methods.shared.standardise import PooledColumns, column_names, is_number, standardised
 from unpooled.plan.genotype_model import terms_of
 from unpooled.plan.plan import Plan
@@ -144,7 +144,6 @@ def file_problem(plan: Plan, file: str, title: str, own: Mapping[str, bool]) -> 
     `own` are further reasons of the file, with whether they hold.
     """
     reasons = {
-        "called genotypes are needed: leave out this file, or dosages": bool(DOSAGES.of(plan)),
         "effects of a copy of A1 are needed: leave out this file, or choose the additive model without "
         "interactions": not terms_of(plan).is_plain,
         "cohorts that are kept apart have no common model of the covariates: leave out this file, or have "

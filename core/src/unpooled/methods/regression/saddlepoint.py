@@ -26,8 +26,7 @@ from unpooled.kernels.fixed_order import product, settled, solve_positive, step_
 from unpooled.kernels.statistics import normal_neg_log10_p
 from unpooled.methods.algorithm import AboutFile
 from unpooled.methods.features import Feature, FeatureFile
-from unpooled.methods.regression.calls import Calls
-from unpooled.methods.regression.counts import counts_table, wanted_groups
+from unpooled.methods.regression.listed import count_listed
 from unpooled.methods.regression.null_model import NEGLIGIBLE, Begun, NullModel, file_problem
 from unpooled.methods.regression.pool import Pool
 from unpooled.methods.regression.saddlepoint_questions import (
@@ -36,10 +35,10 @@ from unpooled.methods.regression.saddlepoint_questions import (
     CountTested,
     Evaluate,
     SumScores,
+    SumTested,
     has_saddlepoint,
 )
-from unpooled.methods.shared import filters
-from unpooled.methods.shared.chunks import DIPLOID, ByVariant, Chunk, autosomal_chunks
+from unpooled.methods.shared.chunks import ByVariant, Chunk, autosomal_chunks
 from unpooled.methods.shared.genotype_counts import is_carried
 from unpooled.methods.shared.summary import VARIANTS
 from unpooled.panel.panel import Panel
@@ -177,16 +176,13 @@ def with_saddlepoint(method: Procedure[[], Begun | None]) -> Procedure[[], Begun
 @procedure("spa/chunk")
 def test_chunk(study: Study, chunk: Chunk, pool: Pool, null: NullModel) -> Asks[None]:
     """Count the genotypes of a chunk, and go on with the variants that may be summed."""
-    plan, wanted = study.plan, wanted_groups(DIPLOID, pool, study.plan)
-    counted = yield CountTested(chunk.start, chunk.stop, tuple(wanted), max(wanted.values()))
-    table = counts_table(plan, counted["genotypes"], wanted, DIPLOID)
-    passing, carried = filters.passing(table, plan), is_carried(plan, counted)
     every = np.arange(chunk.start, chunk.stop, dtype=np.uint32)
+    calls, passing, sums = yield from count_listed(study, every, pool, CountTested, SumTested)
+    carried = is_carried(study.plan, sums)
     few = Tested.none(every[passing & ~carried])
     yield Rows.later(lambda: [rows_of(few, null.people, few.score)])
     if (inside := passing & carried).any():
-        mean = Calls.of(table, DIPLOID, pool, exact=False).means[inside, 0]
-        return (yield from Go(test_scores(study, every[inside], mean, null)))
+        return (yield from Go(test_scores(study, every[inside], calls.means[inside, 0], null)))
 
 
 @procedure("spa/score")
@@ -281,7 +277,7 @@ _ABOUT = AboutFile(
 
 SADDLEPOINT = Feature(
     (),
-    (CountTested, SumScores, Evaluate),
+    (SumTested, CountTested, SumScores, Evaluate),
     file=FeatureFile(SPA, "glm", _ABOUT, _write, _columns),
     rule=lambda plan: file_problem(plan, SPA, "the saddlepoint test", {}),
     around=with_saddlepoint,

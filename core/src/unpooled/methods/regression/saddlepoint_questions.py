@@ -19,15 +19,15 @@ from unpooled.asking.cohort import Cohort, blocks
 from unpooled.asking.question import Arrays, Condition, Foreseen, Question, Real
 from unpooled.asking.sizes import Sizes
 from unpooled.kernels.cumulants import cumulants
-from unpooled.methods.regression.counts import wanted_groups
+from unpooled.methods.regression.listed import CountAutosomes
 from unpooled.methods.regression.logistic_questions import People
 from unpooled.methods.regression.null_model import BesideNull
-from unpooled.methods.regression.pool import everyone
+from unpooled.methods.shared import filters
 from unpooled.methods.shared.block import OfBlock
 from unpooled.methods.shared.chunks import DIPLOID, Chunk, foreseen_autosomal, foreseen_of
 from unpooled.methods.shared.copies import copies_of
-from unpooled.methods.shared.genotype_counts import CountCarried
-from unpooled.methods.shared.groups import COMPLETE, Group
+from unpooled.methods.shared.dosage_counts import SumListed
+from unpooled.methods.shared.options import DOSAGES
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL, Plan
 from unpooled.plan.result_files import SPA
 
@@ -46,23 +46,20 @@ def has_saddlepoint(plan: Plan) -> bool:
     return SPA in plan.files
 
 
-@dataclass(frozen=True)
-class CountTested(CountCarried, name="spa/genotypes", title="Count genotypes for the score test"):
-    """Genotype counts of a chunk of the autosomes, and who in the regression carries each allele, capped."""
+@dataclass(frozen=True, eq=False)
+class CountTested(CountAutosomes, name="spa/genotypes", title="Count genotypes for the score test"):
+    """Genotype counts of variants, and who in the regression carries each allele, capped."""
 
-    asked_if: ClassVar[Condition] = has_saddlepoint
+    asked_if: ClassVar[Condition] = lambda plan: has_saddlepoint(plan) and filters.counts_calls(plan)
 
-    @classmethod
-    def foreseen_chunks(cls, plan: Plan, sizes: Sizes | None) -> list[Chunk] | None:
-        return foreseen_autosomal(plan, sizes)
 
-    @classmethod
-    def foreseen_groups(cls, chromosome: str, plan: Plan) -> tuple[Group, ...]:
-        return tuple(wanted_groups(DIPLOID, everyone(plan), plan))
+@dataclass(frozen=True, eq=False)
+class SumTested(
+    CountTested, SumListed, name="spa/dosages", title="Sum dosages for the score test", ring_bits=64
+):
+    """Sums of dosages of variants, and who in the regression carries each allele, capped."""
 
-    @staticmethod
-    def is_summed(group: Group) -> bool:
-        return COMPLETE in group
+    asked_if: ClassVar[Condition] = lambda plan: has_saddlepoint(plan) and DOSAGES.of(plan)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,9 +104,9 @@ class SumScores(OfTested, name="spa/score", title="Sum the scores of variants", 
 
     def local(self, cohort: Cohort) -> Arrays:
         columns, weight = self.null_design(cohort.samples)
-        found = np.empty((self.count, self.width))
+        found, dosed = np.empty((self.count, self.width)), DOSAGES.of(self.plan)
         for part in blocks(self.count, len(columns)):
-            copies, mean = copies_of(cohort, self.items[part], dosed=False), self.mean[part]
+            copies, mean = copies_of(cohort, self.items[part], dosed=dosed), self.mean[part]
             sums = copies.with_squares(columns, weight[:, None])
             called = columns.sum(axis=0) - copies.over_missing(np.ones(len(mean), bool), columns)
             found[part, :-1] = sums[:, :-1] - mean[:, None] * called

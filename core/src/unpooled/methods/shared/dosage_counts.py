@@ -19,11 +19,12 @@ from unpooled.methods.shared.genotype_counts import (
     CAPPED,
     CountCarried,
     CountGenotypes,
+    CountListed,
     carriers,
     is_carried,
 )
 from unpooled.methods.shared.genotype_table import GenotypeTable
-from unpooled.methods.shared.groups import Group
+from unpooled.methods.shared.groups import COMPLETE, Group
 from unpooled.methods.shared.options import DOSAGES
 from unpooled.methods.shared.without_any import capped
 
@@ -88,6 +89,31 @@ class CarriedDosages(OfDosages):
     def local(self, cohort: Cohort) -> Arrays:
         counts = nearest(cohort, slice(self.start, self.stop), self.groups).sum(axis=1)
         return {**super().local(cohort), CAPPED.name: capped(carriers(counts))}
+
+
+@dataclass(frozen=True, eq=False)
+class SumListed(CountListed, title="Sum dosages", ring_bits=64):
+    """Sums of dosages of variants one by one, and who with complete data carries each allele, capped."""
+
+    sends: ClassVar[tuple[Count, ...]] = CarriedDosages.sends
+
+    @property
+    def most_dosages(self) -> int:
+        return self.most * 2 * COPY
+
+    @property
+    def most_squares(self) -> int:
+        return self.most * (2 * COPY) ** 2
+
+    def local(self, cohort: Cohort) -> Arrays:
+        items = self.items.astype(np.int64)
+        sums = counted(cohort, items, self.groups)
+        inside = [group for group in self.groups if COMPLETE in group]
+        carried = carriers(nearest(cohort, items, inside).sum(axis=1, dtype=np.int64))
+        return {
+            **{array.name: sums[..., k] for k, array in enumerate(OfDosages.sends)},
+            CAPPED.name: capped(carried),
+        }
 
 
 @dataclass(frozen=True, eq=False)

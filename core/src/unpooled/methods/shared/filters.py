@@ -61,6 +61,11 @@ def of_calls(plan: Plan) -> bool:
     return bool(GENO.of(plan) < 1 or HWE.of(plan) > 0)
 
 
+def counts_calls(plan: Plan) -> bool:
+    """Tell whether the genotypes of a study's variants are counted."""
+    return not DOSAGES.of(plan) or of_calls(plan)
+
+
 def passing_of_dosages(table: DosageTable, calls: GenotypeTable | None, plan: Plan) -> np.ndarray:
     """Mark the variants that pass --maf and --mach-r2-filter, and by their calls, which a plan may filter by,
     --geno and --hwe: bool (m,).
