@@ -29,10 +29,11 @@ from unpooled.described.parties import what_parties_get
 from unpooled.described.what_leaves import BY_NOBODY, DEALING, EVERYONE_BY_SUM, what_leaves
 from unpooled.errors import BoundError, DataProblem, Refuse
 from unpooled.fitted.scaler import BLURRED, CONSTANT
+from unpooled.kernels.ordered_keys import keys, values_of
 from unpooled.methods import METHODS, check, questions_of
 from unpooled.methods.learning.models import MODELS
 from unpooled.methods.tables.bracket import ASKED, START, Brackets
-from unpooled.methods.tables.order import NarrowByBits, keys, values_of
+from unpooled.methods.tables.order import NarrowByBits
 from unpooled.methods.tables.ranges import FindRangeByBits
 from unpooled.methods.tables.signs import SIGNS, FindDirection, MeasureUnderway, Outwards, SearchBySigns
 from unpooled.methods.tables.summary import QUANTILES, wanted

@@ -22,6 +22,7 @@ from unpooled.asking.procedure import Asks, Each, Go, Rows, Study, procedure
 from unpooled.asking.question import UNREAD, Arrays, Bits, Count, Foreseen, UnderPlan
 from unpooled.asking.sizes import Sizes
 from unpooled.fitted import scaler
+from unpooled.kernels.ordered_keys import keys, values_of
 from unpooled.methods.tables.census import count_values
 from unpooled.methods.tables.table import (
     FEATURES,
@@ -37,19 +38,6 @@ from unpooled.plan.plan import Plan
 
 THRESHOLDS = 255
 TOP_BYTE = 56
-_SIGN = np.uint64(1 << 63)
-
-
-def keys(values: np.ndarray) -> np.ndarray:
-    """Integers of the same order as the values, none of them NaN: uint64 from float64. Both zeros are one."""
-    bits = (values + 0.0).view(np.uint64)
-    # Of a negative number all bits are turned, for the larger its size, the smaller it is.
-    return np.where(bits & _SIGN, ~bits, bits | _SIGN)
-
-
-def values_of(found: np.ndarray) -> np.ndarray:
-    """The values whose `keys` these are."""
-    return np.where(found & _SIGN, found ^ _SIGN, ~found).view(np.float64)
 
 
 def report_elements(study: Study, *kinds: type[Narrow]) -> Asks[None]:

@@ -15,6 +15,7 @@ import numpy as np
 from unpooled.asking.cohort import Table
 from unpooled.asking.question import UNREAD, Bits, Count, Foreseen
 from unpooled.asking.sizes import Sizes
+from unpooled.kernels.ordered_keys import keys, values_of
 from unpooled.methods.tables import order
 from unpooled.methods.tables.search import sorted_offsets
 from unpooled.methods.tables.table import scaled_under
@@ -72,11 +73,11 @@ class FindRange(order.Narrow, name="normalization/range", title="Find the range"
     def range_of(self, found: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the bounds of all offsets, from the bytes that were found: float64 (features,) each."""
         unknown = np.array([0, (1 << self.lowest_shift) - 1], np.uint64)  # below the last byte
-        lowest, highest = np.where(ends(n) > 0, order.values_of(found | unknown), 0.0).T
+        lowest, highest = np.where(ends(n) > 0, values_of(found | unknown), 0.0).T
         return lowest, highest
 
     def sorted_keys(self, table: Table) -> Iterator[np.ndarray]:
-        return map(order.keys, sorted_offsets(table, self.plan, range(self.features), self.centre))
+        return map(keys, sorted_offsets(table, self.plan, range(self.features), self.centre))
 
 
 @dataclass(frozen=True, eq=False)
