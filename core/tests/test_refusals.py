@@ -238,6 +238,13 @@ REFUSALS: dict[str, tuple[str, str, Callable[..., None], tuple[Any, ...], dict[s
     "predictions from one chromosome": (
         "loco", "fewer than two chromosomes have a variant", study, ("linear", A), {"loco": True},
     ),
+    "normal scores of few people": (
+        "rint", "the pool's values of y fall into fewer than 5 bins that have 10 people each without", study,
+        ("linear", A[:90]), {"rint": True},
+    ),
+    "normal scores of the same value": (
+        "rint", "fall into fewer than 5 bins", study, ("linear", 0 * A), {"rint": True},
+    ),
     "predictions of few people": (
         "loco", "predictions from 22 chromosomes take 1,100 people, and 550 without any one cohort", blocks,
         (np.arange(1, 23), 109), {},

@@ -478,6 +478,13 @@ STUDIES: dict[str, Callable[[], Small]] = {
     "logistic, of phenotypes": lambda: of_variants(
         "logistic", phenotypes=("z",), condition=("rs1_2",), files=_OF_PLINK
     ),
+    "linear, of normal scores": lambda: of_variants("linear", cohorts=5, rint=True, files=_OF_PLINK),
+    "linear, of normal scores of phenotypes": lambda: of_variants(
+        "linear", cohorts=5, rint=True, phenotypes=("z",), require_pheno=True, files=("assoc",)
+    ),
+    "linear, of normal scores beside predictions": lambda: of_variants(
+        "linear", cohorts=5, rint=True, loco=True, phenotypes=("z",), files=("assoc",)
+    ),
     "prune": lambda: of_variants("prune", indep_pairwise="5 1 0.05"),
     "prune, of everyone": lambda: of_variants("prune", indep_pairwise="5 1 0.05", nonfounders=True),
     "prune, by kilobases": lambda: of_variants("prune", indep_pairwise="1kb 0.2"),
@@ -509,6 +516,7 @@ STUDIES: dict[str, Callable[[], Small]] = {
     "pca, pruned": lambda: of_variants("pca", pca=2, prune_components="3 1 0.9"),
     "pca, of everyone": lambda: of_variants("pca", pca=2, nonfounders=True, prune_components="3 1 0.9"),
     "gene-tests": lambda: of_variants("gene-tests"),
+    "gene-tests, of normal scores": lambda: of_variants("gene-tests", cohorts=5, rint=True),
     "gene-tests, of cases": lambda: of_variants("gene-tests", trait="case/control"),
     "gene-tests, of masks": lambda: of_variants("gene-tests", **MASKED),
     "gene-tests, of dosages": lambda: of_variants("gene-tests", dosages=True, mach_r2_filter=0.1),

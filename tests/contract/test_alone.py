@@ -42,8 +42,9 @@ AT_TRIALS = ("error", "error_deviation")
 """Result columns of a trial on the grid, of which a last bit of a sum may take the next point."""
 
 _BY_CARRIERS = ("gene-tests", "polygenic", "prune", "ld-matrix", "pca")
-_NOT_HERE = ("phenotypes", "components", "predictions", "private-", LOCAL_UPDATES)
-"""The last two draw, and another question draws anew: noise, or the rows of a step."""
+_NOT_HERE = ("phenotypes", "components", "predictions", "normal scores", "private-", LOCAL_UPDATES)
+"""Normal scores take people of others, too. The last two draw, and another question draws anew: noise, or the
+rows of a step."""
 
 _BY_NOISE = ("private-ridge",)
 """Methods whose one sum has noise, by which few people are kept as many are: it has no floor."""

@@ -75,6 +75,7 @@ REFUSED: dict[str, tuple[Plan, str]] = {
         of_variants("pca", pca=2, files=("eigenval", "eigenvec.allele", "acount", "density")).plan,
         "compares sums",
     ),
+    "normal scores": (of_variants("linear", rint=True).plan, "compares sums"),
     "scaled by what is compared": (
         of_model("ridge", scalings=("yeo-johnson", "robust")).plan,
         "compares sums",

@@ -60,9 +60,9 @@ def dosages(folder: Path) -> Words:
     return ["--test", "logistic", "--dosages", *pfiles(parts), "--files", "glm"]
 
 
-def phenotypes(folder: Path) -> Words:
+def phenotypes(folder: Path, cohorts: Sequence[int] = (60, 70, 80)) -> Words:
     """Two, one of which some people lack."""
-    made = simulate(folder, cohorts=(60, 70, 80), variants=200, seed=4)
+    made = simulate(folder, cohorts=cohorts, variants=200, seed=4)
     random, lines = np.random.default_rng(1), ["FID IID first second"]
     for prefix in made.cohorts:
         for n, line in enumerate(prefix.with_suffix(".fam").open()):
@@ -70,6 +70,11 @@ def phenotypes(folder: Path) -> Words:
             lines.append(" ".join([*line.split()[:2], f"{random.normal():.4f}", second]))
     (table := folder / "phenotypes").write_text("\n".join(lines) + "\n")
     return ["--test", "linear", *bfiles(made.cohorts), "--pheno", table, "--pheno-name", "first,second"]
+
+
+def scores(folder: Path) -> Words:
+    """Normal scores, which each cohort keeps of each phenotype."""
+    return [*phenotypes(folder, (130, 140, 150)), "--rint", "--few-studies", "--files", "assoc,glm,meta"]
 
 
 def by_list(folder: Path) -> Words:
@@ -121,6 +126,7 @@ STUDIES: dict[str, Callable[[Path], Words]] = {
     "seven cohorts": functools.partial(linear, cohorts=(90, 30, 50, 40, 60, 45, 35)),
     "dosages": dosages,
     "several phenotypes": phenotypes,
+    "normal scores of several phenotypes": scores,
     "by a list": by_list,
     "table": table,
     "sums": sums,
@@ -128,8 +134,8 @@ STUDIES: dict[str, Callable[[Path], Words]] = {
     "model": lambda folder: ["--fit", "logistic", *wards(folder, troponin="ignored")[1][:-2]],
 }
 """The model is of joined folds."""
-COMPARED = ("table", "bits", "model")
-"""These need a compensator: encodings and models compare how many have a word, and scores."""
+COMPARED = ("table", "bits", "model", "normal scores of several phenotypes")
+"""These need a compensator: they compare how many have a word, a score or a phenotype."""
 ONE_OF_EACH_KIND = ("calls", "sums")
 
 

@@ -11,15 +11,21 @@ import numpy as np
 import pytest
 from books import SIZES, asked
 from client_scripted import FINGERPRINT, Scripted
+from scipy.stats import norm
 from test_book import PANEL, terms_of
 
 from unpooled.asking import question as questions
 from unpooled.asking.cohort import ArrayCohort, Samples
-from unpooled.errors import ProtocolError
+from unpooled.errors import ProtocolError, UnpooledError
+from unpooled.kernels.ordered_keys import keys
 from unpooled.methods.components.krylov import Directions
 from unpooled.methods.components.questions import KeepScores, Multiply
 from unpooled.methods.loco.questions import SHARES, PredictByBlock, Residual, SumColumns
 from unpooled.methods.loco.stacking import SumPredictions
+from unpooled.methods.phenotypes import kind_of
+from unpooled.methods.regression.normal_scores import CountBins
+from unpooled.methods.regression.normal_scores import KeepScores as KeepNormalScores
+from unpooled.methods.shared.standardise import Mean
 from unpooled.plan.plan import NO_KEY, Covariate, Plan
 from unpooled.protocol.invitation import Invitation
 from unpooled_client.data.options import DataOptions
@@ -27,7 +33,7 @@ from unpooled_client.state.fingerprint import Fingerprint
 from unpooled_client.state.folder import Acceptance, Saved, StateFolder
 from unpooled_client.study.answering import Work
 from unpooled_client.study.book import Book
-from unpooled_client.study.deriving import Deriving, derived_in
+from unpooled_client.study.deriving import Deriving, derived_in, with_derived
 from unpooled_client.study.session import Session
 from unpooled_client.study.trust import Distrust
 
@@ -95,6 +101,52 @@ def test_predictions_outlast_the_program_and_are_no_covariates(tmp_path: Path) -
     assert all(path.stat().st_mode & 0o077 == 0 for path in folder.path.iterdir())
     with pytest.raises(ProtocolError, match="keeps no predictions 0 of the study"):
         stack.values(Deriving(folder, b"another").extended(cohort, stack))
+
+
+def test_normal_scores_take_the_place_of_the_phenotype_once(tmp_path: Path) -> None:
+    folder, raw = StateFolder(tmp_path / "state"), cohort_of(30)
+    folder.path.mkdir()
+    cohort = replace(raw, samples=replace(raw.samples, phenotype=np.arange(30.0)))
+    edges = (keys(np.array([10.0, 20.0])),)
+    count, keep = CountBins(LINEAR, edges), KeepNormalScores(LINEAR, edges, (np.array([8, 10, 10]),))
+    mean = Mean(LINEAR, 28, np.zeros(2, np.int64))
+
+    deriving = Deriving(folder, b"seed")
+    assert deriving.extended(cohort, mean) is deriving.extended(cohort, count) is cohort
+    kept = deriving.extended(cohort, keep).samples.phenotype
+    expected = np.repeat(norm.ppf([4 / 28, 13 / 28, 23 / 28]), 10)
+    np.testing.assert_allclose(kept, expected, rtol=1e-8)
+    for again in (deriving, Deriving(folder, b"seed")):
+        assert (again.extended(cohort, mean).samples.phenotype == kept).all()
+        # What is asked once more is answered as it was.
+        assert again.extended(cohort, count) is cohort
+        assert (again.extended(cohort, keep).samples.phenotype == kept).all()
+    assert Deriving(folder, b"another").extended(cohort, mean) is cohort
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_normal_scores_are_the_phenotypes_of_a_study_that_has_ended(tmp_path: Path, apart: bool) -> None:
+    """So a cohort's own effects are in the units of the pool's."""
+    folder, raw = StateFolder(tmp_path / "state"), cohort_of(30)
+    folder.path.mkdir()
+    samples = replace(raw.samples, phenotype=np.arange(30.0), further=(-np.arange(30.0),))
+    edges, counts = (keys(np.array([10.0])), keys(np.array([-9.0]))), (np.array([9, 19]), np.array([20, 8]))
+    plan = replace(LINEAR, options=(("rint", True), ("phenotypes", ("z",)), ("require_pheno", not apart)))
+    of_each = zip(plan.each, edges, counts, strict=True)
+    asked = (
+        [kind_of(KeepNormalScores, plan, one.phenotype)(one, (e,), (c,)) for one, e, c in of_each]
+        if apart
+        else [KeepNormalScores(plan, edges, counts)]
+    )
+    with pytest.raises(UnpooledError, match="not there any more"):
+        with_derived(samples, plan, folder)
+    deriving = Deriving(folder, b"seed")
+    for question in asked:
+        deriving.extended(replace(raw, samples=samples), question)
+    found = with_derived(samples, plan, folder).phenotypes
+    for values, low, count in zip(found, [range(10), range(10, 30)], (9, 20), strict=True):
+        np.testing.assert_allclose(values[low], norm.ppf(count / 56), rtol=1e-8)
+    assert with_derived(samples, LINEAR, folder) is samples
 
 
 def test_a_question_that_the_book_refuses_leaves_what_was_derived(tmp_path: Path, scripted: Scripted) -> None:

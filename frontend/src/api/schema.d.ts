@@ -1628,6 +1628,8 @@ export interface components {
             interaction?: string[];
             /** @description Joint test of genotype and interactions. Whether the variant has any effect, at any value of the covariates that it interacts with. */
             joint_test?: boolean;
+            /** @description Normal scores of the phenotype. Rank-based inverse normal transformation: its ranks in the pool become normal, as by plink2 --pheno-quantile-normalize. Nobody finds ranks of single people: the values of some 20 who lie close count as equal. */
+            rint?: boolean;
             /** @description Cohorts apart. As with an indicator of each cohort among the covariates: cohorts are not compared with one another. Each subtracts its own means, or in a logistic regression fits its own intercept, so that no sum is one cohort's. From 4 cohorts on. */
             cohorts_apart?: boolean;
             /** @description Heterogeneity across fewer cohorts. Effects are combined from 3 cohorts on, instead of 4, random ones of 5. One of so few that subtracts its own estimate can work out those of the others, though not whose each is. */
@@ -2490,6 +2492,8 @@ export interface components {
             interaction?: string[];
             /** @description Joint test of genotype and interactions. Whether the variant has any effect, at any value of the covariates that it interacts with. */
             joint_test?: boolean;
+            /** @description Normal scores of the phenotype. Rank-based inverse normal transformation: its ranks in the pool become normal, as by plink2 --pheno-quantile-normalize. Nobody finds ranks of single people: the values of some 20 who lie close count as equal. */
+            rint?: boolean;
             /** @description Cohorts apart. As with an indicator of each cohort among the covariates: cohorts are not compared with one another. Each subtracts its own means, or in a logistic regression fits its own intercept, so that no sum is one cohort's. From 4 cohorts on. */
             cohorts_apart?: boolean;
             /** @description Heterogeneity across fewer cohorts. Effects are combined from 3 cohorts on, instead of 4, random ones of 5. One of so few that subtracts its own estimate can work out those of the others, though not whose each is. */
@@ -3020,6 +3024,8 @@ export interface components {
             interaction?: string[];
             /** @description Joint test of genotype and interactions. Whether the variant has any effect, at any value of the covariates that it interacts with. */
             joint_test?: boolean;
+            /** @description Normal scores of the phenotype. Rank-based inverse normal transformation: its ranks in the pool become normal, as by plink2 --pheno-quantile-normalize. Nobody finds ranks of single people: the values of some 20 who lie close count as equal. */
+            rint?: boolean;
             /** @description Cohorts apart. As with an indicator of each cohort among the covariates: cohorts are not compared with one another. Each subtracts its own means, or in a logistic regression fits its own intercept, so that no sum is one cohort's. From 4 cohorts on. */
             cohorts_apart?: boolean;
             /** @description Heterogeneity across fewer cohorts. Effects are combined from 3 cohorts on, instead of 4, random ones of 5. One of so few that subtracts its own estimate can work out those of the others, though not whose each is. */
@@ -3408,6 +3414,8 @@ export interface components {
             interaction?: string[];
             /** @description Joint test of genotype and interactions. Whether the variant has any effect, at any value of the covariates that it interacts with. */
             joint_test?: boolean;
+            /** @description Normal scores of the phenotype. Rank-based inverse normal transformation: its ranks in the pool become normal, as by plink2 --pheno-quantile-normalize. Nobody finds ranks of single people: the values of some 20 who lie close count as equal. */
+            rint?: boolean;
             /** @description Cohorts apart. As with an indicator of each cohort among the covariates: cohorts are not compared with one another. Each subtracts its own means, or in a logistic regression fits its own intercept, so that no sum is one cohort's. From 4 cohorts on. */
             cohorts_apart?: boolean;
             /** @description Heterogeneity across fewer cohorts. Effects are combined from 3 cohorts on, instead of 4, random ones of 5. One of so few that subtracts its own estimate can work out those of the others, though not whose each is. */

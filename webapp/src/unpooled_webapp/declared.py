@@ -39,6 +39,7 @@ from unpooled.methods.shared.options import (
     DOSAGES,
     FEWEST_APART,
     FREQUENCY_FLAGS,
+    RINT,
 )
 from unpooled.methods.shared.privacy_options import EPSILON
 from unpooled.plan.common_options import (
@@ -256,7 +257,7 @@ def _example_values(
             yield option.name, f"{_EXAMPLE} {_EXAMPLE} {_EXAMPLE}"
         elif option is MASKS:
             yield option.name, f"{_EXAMPLE} {_EXAMPLE}"
-        elif option in (FREQUENCY_FLAGS, LOCO) and masking == "modular":
+        elif option in (FREQUENCY_FLAGS, RINT, LOCO) and masking == "modular":
             yield option.name, True
 
 

@@ -169,6 +169,7 @@ def _plan(plan: Plan, columns: list[int], pool: Pool) -> Plan:
         "condition": (),
         "components": 0,  # they are columns here, as any other
         "loco": False,  # nor can one cohort predict as all can
+        "rint": False,  # they are phenotypes here, as any other
         "covariates": tuple(Covariate(names[k]) for k in columns),
         "beta": not pool.odds,  # a report may have betas where the plan has not
         "hide_covar": True,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 from unpooled.asking import question as questions
 from unpooled.asking.cohort import ArrayTable
 from unpooled.described.what_leaves import DEALING, DECRYPTION, TO_SERVER, Form
+from unpooled.methods.shared.options import RINT
 from unpooled.plan.common_options import COMPONENTS, LOCO
 from unpooled.protocol import messages
 from unpooled.protocol.messages import Questions
@@ -221,7 +222,7 @@ class Work:
         dealing = entered.dealing()
         dealt = self.session.spawn(self._deal, dealing) if dealing else None
         with self._doing(Doing.COMPUTING), self.places:
-            if COMPONENTS.of(self.terms.plan) or LOCO.of(self.terms.plan):
+            if any(option.of(self.terms.plan) for option in (RINT, COMPONENTS, LOCO)):
                 cohort = self.deriving.extended(cohort, question)
             share = entered.share(cohort)
         self.session.count("computing", share.seconds)

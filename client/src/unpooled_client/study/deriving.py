@@ -14,8 +14,14 @@ from urllib.parse import quote
 
 import numpy as np
 
-from unpooled.asking.cohort import FURTHER_COVARIATES, Cohort, Extended
+from unpooled.asking.cohort import FURTHER_COVARIATES, NORMAL_SCORES, Cohort, Extended, Samples
 from unpooled.asking.question import Question
+from unpooled.errors import UnpooledError
+from unpooled.methods import is_each_apart
+from unpooled.methods.phenotypes import ending
+from unpooled.methods.shared.options import RINT
+from unpooled.plan.common_options import COMPONENTS
+from unpooled.plan.plan import Plan
 from unpooled_client.state.files import write_atomically
 from unpooled_client.state.folder import StateFolder
 
@@ -49,6 +55,9 @@ class Deriving:
             with self.lock:
                 self.covariates, self.cohort = derived, None
             return cohort
+        with self.lock:
+            if self.cohort and name in self.cohort[1]:
+                self.cohort = None  # it was without what is known now
         extended = before if isinstance(before, Extended) else Extended.of(cohort, {})
         return extended.with_derived(name, derived)
 
@@ -82,6 +91,25 @@ def derived_in(
         return None
     columns = int.from_bytes(data[at : at + _COUNT], "little")
     return np.frombuffer(data[at + _COUNT :], "<f8").reshape(-1, columns)
+
+
+def with_derived(samples: Samples, plan: Plan, folder: StateFolder) -> Samples:
+    """The people as the questions of a study that has ended found them: with components and normal scores.
+
+    UnpooledError if normal scores are wanted and were not kept: effects would be in other units.
+    """
+    if COMPONENTS.of(plan) and (scores := derived_in(folder)) is not None and len(scores) == len(samples):
+        samples = samples.with_covariates(scores)
+    if not RINT.of(plan):
+        return samples
+    of_each = [ending(name) for name in plan.phenotype_names] if is_each_apart(plan) else [""]
+    found = [derived_in(folder, name=NORMAL_SCORES + of) for of in of_each]
+    kept = [columns for columns in found if columns is not None and len(columns) == len(samples)]
+    if len(kept) < len(found):
+        raise UnpooledError(
+            "the normal scores of the phenotype, which the study made, are not there any more"
+        )
+    return samples.with_phenotypes(np.concatenate(kept, axis=1))
 
 
 def _path(folder: StateFolder, name: str) -> Path:

@@ -14,7 +14,7 @@ from unpooled.asking.cohort import ArrayTable
 from unpooled.errors import UnpooledError
 from unpooled.methods.shared.options import DOSAGES
 from unpooled.panel.panel import Panel
-from unpooled.plan.common_options import COMPONENTS, MIND
+from unpooled.plan.common_options import MIND
 from unpooled.plan.plan import Plan
 from unpooled_client.compare.frequencies import Frequencies, compare_calls, compare_dosages
 from unpooled_client.compare.pool import NothingToCompare, file_of, strongest, tests_variants
@@ -26,8 +26,9 @@ from unpooled_client.data.options import DataOptions
 from unpooled_client.data.thorough.completeness import kept_by_mind
 from unpooled_client.network.api import Stopped
 from unpooled_client.state.events import Compared, Event
+from unpooled_client.state.folder import StateFolder
 from unpooled_client.state.written import Written
-from unpooled_client.study.deriving import derived_in
+from unpooled_client.study.deriving import with_derived
 from unpooled_client.study.reading import DataChanged, fetched, guard, opened
 from unpooled_client.study.session import Session
 
@@ -73,18 +74,16 @@ def _compared(session: Session, files: Sequence[Path], top: int) -> Generator[Ev
     if not tests_variants(plan):
         return
     panel = (yield from _panel(session)) if MIND.of(plan) < 1 else None
-    data = yield from session.wait_for(_with_columns, plan, options, derived_in(session.folder))
+    data = yield from session.wait_for(_as_asked, plan, options, session.folder)
     for number, place in enumerate(places):
         of_one = replace(study, plan=place.plan), data.of_phenotype(number)
         yield (yield from session.wait_for(_of_variants, *of_one, files, place, panel, top))
 
 
-def _with_columns(plan: Plan, options: DataOptions, derived: np.ndarray | None) -> PlinkData:
-    """The data with what is among the covariates though no file has it."""
+def _as_asked(plan: Plan, options: DataOptions, folder: StateFolder) -> PlinkData:
+    """The data as the study's questions found them: with what no file has."""
     data = conditioned(opened(PlinkData, plan, options), plan)
-    if not COMPONENTS.of(plan) or derived is None or len(derived) != len(data.samples):
-        return data
-    return replace(data, samples=data.samples.with_covariates(derived))
+    return replace(data, samples=with_derived(data.samples, plan, folder))
 
 
 def _of_variants(

@@ -45,6 +45,11 @@ class Samples:
         """The same people with further covariates behind the others: float64 (n, k)."""
         return replace(self, covariates=np.column_stack([self.covariates, further]))
 
+    def with_phenotypes(self, columns: np.ndarray) -> Samples:
+        """The same people with other values of the phenotypes: float64 (n, phenotypes)."""
+        first, *further = np.ascontiguousarray(columns.T)
+        return replace(self, phenotype=first, further=tuple(further))
+
     def of_phenotype(self, number: int) -> Samples:
         """The same people with one of the phenotypes only."""
         return replace(self, phenotype=self.phenotypes[number], further=())
@@ -127,6 +132,9 @@ class WithSamples:
 FURTHER_COVARIATES = "covariates"
 """Name of what a cohort derives that becomes its people's last covariates: scores of principal components."""
 
+NORMAL_SCORES = "normal scores"
+"""Name of what a cohort derives that takes the place of its people's phenotypes."""
+
 
 @dataclass(frozen=True, eq=False)
 class Extended(WithSamples):
@@ -141,6 +149,8 @@ class Extended(WithSamples):
         samples = cohort.samples
         if FURTHER_COVARIATES in derived:
             samples = samples.with_covariates(derived[FURTHER_COVARIATES])
+        if NORMAL_SCORES in derived:
+            samples = samples.with_phenotypes(derived[NORMAL_SCORES])
         return cls(cohort, samples, derived)
 
     def with_derived(self, name: str, columns: np.ndarray) -> Extended:

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from unpooled.asking.cohort import FURTHER_COVARIATES
+from unpooled.asking.cohort import FURTHER_COVARIATES, NORMAL_SCORES
 from unpooled.asking.share_check import check_of, second_check_of
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import BoundError, CodecError, ProtocolError, listed
@@ -208,8 +208,8 @@ class Question:
 
     @property
     def uses(self) -> tuple[str, ...]:
-        """Return the names of what the cohort must have derived before, beside covariates."""
-        return ()
+        """Return the names of what it is answered with, if the cohort has derived it, beside covariates."""
+        return (NORMAL_SCORES,)
 
     def thresholds(self) -> Arrays:
         """Return the whole numbers, by array, that the server compares sums with in place of 0."""

@@ -22,7 +22,13 @@ from unpooled.methods import algorithm
 from unpooled.methods.algorithm import NOT_POOLED, VariantMethod
 from unpooled.methods.components import procedure as components
 from unpooled.methods.loco import procedure as loco
-from unpooled.methods.regression import credible_report, credible_sets, saddlepoint, saddlepoint_report
+from unpooled.methods.regression import (
+    credible_report,
+    credible_sets,
+    normal_scores,
+    saddlepoint,
+    saddlepoint_report,
+)
 from unpooled.methods.regression.dependent import sex_is_determined
 from unpooled.methods.shared.options import FAR
 from unpooled.methods.shared.summary import FREQUENCIES_FAR
@@ -118,6 +124,7 @@ def report(
         *(_results(plan, found) if found else []),
         *([credible_report.shown(tables, panel)] if panel and credible_sets.TABLE in tables else []),
         *([saddlepoint_report.shown(tables, panel)] if panel and saddlepoint.TABLE in tables else []),
+        *([normal_scores.shown(tables)] if normal_scores.TABLE in tables else []),
         *([components.shown(tables)] if components.VALUES in tables else []),
         *([loco.shown(tables)] if loco.FIT in tables else []),
         *([shown(tables, plan)] if shown else []),

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
-from unpooled.asking.cohort import Cohort, Extended, Samples, WithSamples
+from unpooled.asking.cohort import NORMAL_SCORES, Cohort, Extended, Samples, WithSamples
 from unpooled.asking.made_kinds import Made
 from unpooled.asking.procedure import PROCEDURES, Asks, Call, Each, Go, Rows, Study, on_a_view, procedure
 from unpooled.asking.question import Arrays, Count, Foreseen, Question, Sent, UnderPlan
@@ -140,6 +140,8 @@ class OfPhenotype(Made):
         if not isinstance(seen, Extended):
             return seen
         derived = {name.removesuffix(own): each for name, each in seen.derived.items() if name.endswith(own)}
+        if NORMAL_SCORES in derived:
+            seen = replace(seen, samples=seen.samples.with_phenotypes(derived[NORMAL_SCORES]))
         return replace(seen, derived=derived)
 
     @classmethod

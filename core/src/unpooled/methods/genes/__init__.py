@@ -31,7 +31,7 @@ from unpooled.methods.genes.tests import TESTS
 from unpooled.methods.purpose import Purpose
 from unpooled.methods.regression.beginning import BEFORE_GENOTYPES
 from unpooled.methods.shared import summary
-from unpooled.methods.shared.options import OF_DOSAGES
+from unpooled.methods.shared.options import OF_DOSAGES, RINT
 from unpooled.panel.panel import Panel
 from unpooled.plan.common_options import (
     BY_PLACE,
@@ -126,6 +126,7 @@ GENE_TESTS = _OfSets(
         MASKS,
         MAX_MAF,
         SET_WEIGHTS,
+        RINT,
         COVARIATES,
         CONDITION,
         COMPONENTS,

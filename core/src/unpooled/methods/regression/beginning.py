@@ -13,6 +13,7 @@ from unpooled.asking.procedure import Asks, Study
 from unpooled.asking.question import Arrays, Condition, Count, Foreseen
 from unpooled.asking.sizes import Sizes
 from unpooled.errors import Refuse
+from unpooled.methods.regression import normal_scores
 from unpooled.methods.regression.counts import (
     CountDosages,
     CountGenotypes,
@@ -238,6 +239,7 @@ def count_and_standardise(study: Study) -> Asks[Begun]:
         return pool, columns, few, chunks_of(study, pool)
     conditions = find_conditions(study)
     pool = yield from count_people(study)
+    yield from normal_scores.transform(study, pool.complete)
     columns = yield from pooled_columns(study, pool, conditions)
     few = yield from find_few(study, columns)
     return pool, columns, few, chunks_of(study, pool)
@@ -245,6 +247,7 @@ def count_and_standardise(study: Study) -> Asks[Begun]:
 
 BEFORE_GENOTYPES = (
     Census,
+    *normal_scores.ASKS,
     SumConditions,
     CountConditions,
     OrderConditions,

@@ -35,7 +35,7 @@ from unpooled.methods.regression.options import few_cohorts, is_exact
 from unpooled.methods.regression.pool import Pool
 from unpooled.methods.shared.chunks import DIPLOID, Chunk
 from unpooled.methods.shared.genotype_counts import Counted
-from unpooled.methods.shared.options import COHORTS_APART, is_apart
+from unpooled.methods.shared.options import COHORTS_APART, RINT, is_apart
 from unpooled.methods.shared.standardise import PooledColumns
 from unpooled.plan.common_options import LOCO
 from unpooled.plan.genotype_model import terms_of
@@ -138,7 +138,7 @@ LINEAR = regression(
         SumWithGenotypes,
         SumGenotypesApart,
     ),
-    options=(COHORTS_APART, HETEROGENEITY),
+    options=(RINT, COHORTS_APART, HETEROGENEITY),
     rule=few_cohorts,
     # Calls are looked up eight columns at a time; dosages are read twice, counted and multiplied.
     cost=Cost(10e-6, lambda columns: 0.32e-9 * -(-columns // 8), (2 * 0.5 + 0.14 + 0.3) * 1e-9),

@@ -14,6 +14,7 @@ from unpooled.methods.frequencies import FAR_FREQUENCIES
 from unpooled.methods.ld.leads import CLUMPS
 from unpooled.methods.ld.options import PRUNE_COMPONENTS, PRUNE_PREDICTIONS
 from unpooled.methods.purpose import Purpose
+from unpooled.methods.regression import normal_scores
 from unpooled.methods.regression.beginning import BEFORE_GENOTYPES
 from unpooled.methods.regression.counts import OrderAlleles, OrderBeforeFit
 from unpooled.methods.regression.credible_sets import CREDIBLE_SETS
@@ -25,6 +26,7 @@ from unpooled.methods.shared.layout import laid_out
 from unpooled.methods.shared.options import OF_DOSAGES
 from unpooled.plan import genotype_model
 from unpooled.plan.common_options import REGRESSION
+from unpooled.plan.floors import QUANTITATIVE
 from unpooled.plan.options import Option
 from unpooled.plan.plan import Plan
 from unpooled.plan.result_files import META
@@ -62,13 +64,14 @@ def regression(
     shares: Callable[[Plan], bool] = lambda plan: False,
 ) -> VariantMethod:
     """Declare a regression on each variant by what it has of its own: what it asks, and its options."""
+    before = [kind for kind in BEFORE_GENOTYPES if trait == QUANTITATIVE or kind not in normal_scores.ASKS]
     return variant_method(
         name=name,
         title=title,
         purpose=Purpose.ASSOCIATION,
         method=f"{method}, as plink1.9 --{name} and plink2 --glm compute it.",
         traits=(trait,),
-        asks=(*BEFORE_GENOTYPES, *asks, OrderAlleles),
+        asks=(*before, *asks, OrderAlleles),
         procedure=procedure,
         files=FILES,
         usual_files=("assoc",),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from unpooled.plan.common_options import COVAR_VARIANCE_STANDARDIZE
+from unpooled.plan.floors import QUANTITATIVE
 from unpooled.plan.genotype_model import terms_of
 from unpooled.plan.options import Number, Place, Switch
 from unpooled.plan.plan import Plan
@@ -60,6 +61,31 @@ MACH_R2_FILTER = Number(
 )
 
 OF_DOSAGES = (DOSAGES, MACH_R2_FILTER)
+
+
+def _rint_problem(is_on: bool, plan: Plan) -> str:
+    if is_on and plan.trait != QUANTITATIVE:
+        return "of phenotypes that are numbers only"
+    if is_on and plan.masking != "modular":
+        return "goes with modular masks only: normal noise would hide whether there are people in an interval"
+    return ""
+
+
+RINT = Switch(
+    name="rint",
+    came_later=True,
+    label="Normal scores of the phenotype",
+    hint="Rank-based inverse normal transformation: its ranks in the pool become normal, as by plink2 "
+    "--pheno-quantile-normalize. Nobody finds ranks of single people: the values of some 20 who lie close "
+    "count as equal.",
+    place=Place.MODEL,
+    meant_if=lambda plan: plan.trait == QUANTITATIVE,
+    fact="its ranks in the pool become normal. They are found to bins of 20 people or more, at least 10 of "
+    "them outside any one cohort; each person's score stays at the cohort",
+    methods="The phenotype was replaced by the normal scores of its ranks in the pool (rank-based inverse "
+    "normal transformation); close values, those of some 20 people or more, counted as equal.",
+    rule=_rint_problem,
+)
 
 FAR = 5
 """Deviations that no variant is away by chance, of a million or so."""
