@@ -19,7 +19,8 @@ from unpooled.kernels.dosages import COPY, NO_DOSAGE, from_copies
 from unpooled.kernels.dosages import add_scores as add_scores_of_dosages
 from unpooled.kernels.dosages import over_missing as over_missing_dosages
 from unpooled.kernels.dosages import products as products_of_dosages
-from unpooled.kernels.logistic import CLIP, Design, evaluate, penalty
+from unpooled.kernels.logistic import Design, evaluate, penalty
+from unpooled.kernels.logistic_weights import CLIP
 from unpooled.kernels.products import over_missing, products
 from unpooled.plan.plan import Plan, PlanError
 

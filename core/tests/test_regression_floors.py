@@ -192,10 +192,15 @@ def test_a_covariate_of_few_men_leaves_variants_on_x_and_y_without_an_estimate()
     assert (found["code"][~on_sexes] == codes.FITTED).any()
 
 
+TOLD: list[dict[str, Any]] = [{"files": ("assoc", CLUMPED)}, {"robust": True}]
+"""Linear regressions of which cohorts are told sums of genotypes."""
+
+
+@pytest.mark.parametrize("options", TOLD, ids=["clumps", "robust"])
 @pytest.mark.parametrize("rule", [MEAN, EXACT])
-def test_of_few_men_no_sums_are_told_for_clumps(rule: str) -> None:
+def test_of_few_men_no_sums_are_told(rule: str, options: dict[str, Any]) -> None:
     panel, cohorts = study(3, missing=0.0)
-    plan = plan_of("linear", files=("assoc", CLUMPED), missing=rule, chunk_size=20)
+    plan = plan_of("linear", **options, missing=rule, chunk_size=20)
     found = run_of(Small(plan, panel, few_men(cohorts)))
     asked, told = (
         {question.chromosome for question, _ in some if isinstance(question, SumWithGenotypes)}

@@ -446,6 +446,15 @@ STUDIES: dict[str, Callable[[], Small]] = {
     "linear, joint test": lambda: of_variants(
         "linear", interaction=("age",), joint_test=True, files=_OF_PLINK
     ),
+    "linear, robust": lambda: of_variants(
+        "linear", interaction=("age",), joint_test=True, robust=True, files=_OF_PLINK
+    ),
+    "linear, robust with clumps and phenotypes": lambda: of_variants(
+        "linear", robust=True, loco=True, phenotypes=("z",), missing="exact", files=("assoc", CLUMPED)
+    ),
+    "logistic, robust": lambda: of_variants(
+        "logistic", robust=True, interaction=("age",), files=("assoc", "glm", CLUMPED)
+    ),
     "logistic, interaction": lambda: of_variants("logistic", interaction=("age",), files=_OF_PLINK),
     "logistic, recessive": lambda: of_variants("logistic", genotype_model="recessive", files=_OF_PLINK),
     "logistic, genotypic with interaction": lambda: of_variants(

@@ -14,6 +14,7 @@ from unpooled.methods.ld.leads import LINKAGE
 from unpooled.methods.learning.models import LOCAL_UPDATES
 from unpooled.methods.learning.performance import PERFORMANCE, RANGES
 from unpooled.methods.regression.credible_sets import TABLE as CREDIBLE_SETS
+from unpooled.methods.regression.options import ROBUST
 from unpooled.methods.regression.saddlepoint import TABLE as SADDLEPOINT
 from unpooled.plan.plan import EXACT, OwnPlan, Plan, PlanError
 from unpooled.run import run, run_alone
@@ -31,8 +32,6 @@ def beside_nobody(small: Small) -> list[Any]:
     nobody = replace(first.samples, kept=np.zeros(len(first.samples), bool))
     return [first, *[replace(first, samples=nobody)] * 2]
 
-
-WITHOUT_FLOORS = {"logistic": [("missing", EXACT)]}
 
 BY_FLOORS = (PERFORMANCE, RANGES, LINKAGE, CREDIBLE_SETS, SADDLEPOINT)
 """Result tables of ranges of scores, which are wider where few people are in one; of pairs of variants, among
@@ -60,7 +59,8 @@ def _has_any(name: str, *words: str) -> bool:
 )
 def test_a_cohort_alone_is_a_study_that_nobody_else_is_in(name: str) -> None:
     one = small(name)
-    own = replace(one.plan, options=(*one.plan.options, *WITHOUT_FLOORS.get(one.plan.test, ())))
+    has_floors = one.plan.test == "logistic" or ROBUST.of(one.plan)
+    own = replace(one.plan, options=(*one.plan.options, *[("missing", EXACT)] * has_floors))
     with_sums = replace(own, options=(*own.options, SUMS))
     plan = OwnPlan(**vars(own)) if own.of_tables else with_sums  # without floors of values
     together = run(plan, one.panel, beside_nobody(one))

@@ -1628,6 +1628,8 @@ export interface components {
             interaction?: string[];
             /** @description Joint test of genotype and interactions. Whether the variant has any effect, at any value of the covariates that it interacts with. */
             joint_test?: boolean;
+            /** @description Robust standard errors. Valid also where the phenotype varies more in some people than in others, or a covariate's effect is not a line (sandwich estimator, HC1): above all for interactions. Of rare variants they come out too small. */
+            robust?: boolean;
             /** @description Normal scores of the phenotype. Rank-based inverse normal transformation: its ranks in the pool become normal, as by plink2 --pheno-quantile-normalize. Nobody finds ranks of single people: the values of some 20 who lie close count as equal. */
             rint?: boolean;
             /** @description Cohorts apart. As with an indicator of each cohort among the covariates: cohorts are not compared with one another. Each subtracts its own means, or in a logistic regression fits its own intercept, so that no sum is one cohort's. From 4 cohorts on. */
@@ -2492,6 +2494,8 @@ export interface components {
             interaction?: string[];
             /** @description Joint test of genotype and interactions. Whether the variant has any effect, at any value of the covariates that it interacts with. */
             joint_test?: boolean;
+            /** @description Robust standard errors. Valid also where the phenotype varies more in some people than in others, or a covariate's effect is not a line (sandwich estimator, HC1): above all for interactions. Of rare variants they come out too small. */
+            robust?: boolean;
             /** @description Normal scores of the phenotype. Rank-based inverse normal transformation: its ranks in the pool become normal, as by plink2 --pheno-quantile-normalize. Nobody finds ranks of single people: the values of some 20 who lie close count as equal. */
             rint?: boolean;
             /** @description Cohorts apart. As with an indicator of each cohort among the covariates: cohorts are not compared with one another. Each subtracts its own means, or in a logistic regression fits its own intercept, so that no sum is one cohort's. From 4 cohorts on. */
@@ -3024,6 +3028,8 @@ export interface components {
             interaction?: string[];
             /** @description Joint test of genotype and interactions. Whether the variant has any effect, at any value of the covariates that it interacts with. */
             joint_test?: boolean;
+            /** @description Robust standard errors. Valid also where the phenotype varies more in some people than in others, or a covariate's effect is not a line (sandwich estimator, HC1): above all for interactions. Of rare variants they come out too small. */
+            robust?: boolean;
             /** @description Normal scores of the phenotype. Rank-based inverse normal transformation: its ranks in the pool become normal, as by plink2 --pheno-quantile-normalize. Nobody finds ranks of single people: the values of some 20 who lie close count as equal. */
             rint?: boolean;
             /** @description Cohorts apart. As with an indicator of each cohort among the covariates: cohorts are not compared with one another. Each subtracts its own means, or in a logistic regression fits its own intercept, so that no sum is one cohort's. From 4 cohorts on. */
@@ -3414,6 +3420,8 @@ export interface components {
             interaction?: string[];
             /** @description Joint test of genotype and interactions. Whether the variant has any effect, at any value of the covariates that it interacts with. */
             joint_test?: boolean;
+            /** @description Robust standard errors. Valid also where the phenotype varies more in some people than in others, or a covariate's effect is not a line (sandwich estimator, HC1): above all for interactions. Of rare variants they come out too small. */
+            robust?: boolean;
             /** @description Normal scores of the phenotype. Rank-based inverse normal transformation: its ranks in the pool become normal, as by plink2 --pheno-quantile-normalize. Nobody finds ranks of single people: the values of some 20 who lie close count as equal. */
             rint?: boolean;
             /** @description Cohorts apart. As with an indicator of each cohort among the covariates: cohorts are not compared with one another. Each subtracts its own means, or in a logistic regression fits its own intercept, so that no sum is one cohort's. From 4 cohorts on. */

@@ -33,6 +33,7 @@ from unpooled.methods.learning.models import MODELS, OF_CLASSES
 from unpooled.methods.learning.options import OUTPUTS, SOFTPLUS_OUTPUTS
 from unpooled.methods.phenotypes import CountApart
 from unpooled.methods.question_in_words import column_in_words
+from unpooled.methods.regression.options import ROBUST as ROBUST_ERRORS
 from unpooled.methods.shared.options import (
     COHORTS_APART,
     DOSAGE_FILES,
@@ -179,6 +180,8 @@ def _plans(method: Method) -> Iterator[Plan]:
         opened.append({CONDITION.name: [_EXAMPLE], "files": [META], "cohorts": FEWEST_APART})
     if COHORTS_APART in method.options:
         opened.append({COHORTS_APART.name: True, "cohorts": FEWEST_APART})
+    if ROBUST_ERRORS in method.options:
+        opened.append({ROBUST_ERRORS.name: True})
     if OUTPUTS in method.options:
         opened.append({OUTPUTS.name: SOFTPLUS_OUTPUTS})
     if EPSILON in method.options:
@@ -187,7 +190,8 @@ def _plans(method: Method) -> Iterator[Plan]:
         opened += [{TRUST.name: trust} for trust in (COHORTS, ENCRYPTED)]
     for mode, masking, more, opens in product(modes, ("modular", "gaussian"), (False, True), opened):
         is_compared = method.is_compared or opens == {OPENS.name: BITS} or EPSILON.name in opens
-        if masking != "modular" and (is_compared or method.name in FITS or COHORTS_APART.name in opens):
+        of_exact_sums = {COHORTS_APART.name, ROBUST_ERRORS.name} & opens.keys()
+        if masking != "modular" and (is_compared or method.name in FITS or of_exact_sums):
             continue
         if masking != "modular" and TRUST.name in opens:
             continue

@@ -3,9 +3,6 @@
 For each variant a tile of samples goes through two passes over rows that stay in the first cache: first the
 weights w = p (1 - p) and residuals r = y - p, element by element; then the sums, two columns at a time.
 
-exp is written out, so that LLVM vectorises it: x = k ln 2 + f with k rounded by adding and subtracting a
-large number, then Taylor's polynomial of degree 11 in f, good to 7e-15.
-
 No liberty of `fastmath` is taken: which products are rounded before they are added, and the order of sums,
 stand here and in `unpooled.kernels.lanes`. So the same data give the same bits in every run.
 
@@ -15,7 +12,6 @@ every number written out a float64, so those that are needed come in an array of
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,16 +20,20 @@ from numpy.typing import NDArray
 
 from unpooled.kernels.compiled import compiled, inlined, intrinsic, ir, types
 from unpooled.kernels.dosages import COPY, NO_DOSAGE
-from unpooled.kernels.elementary import LN2
 from unpooled.kernels.lanes import Product, muladd, tile_sums
+from unpooled.kernels.logistic_weights import (
+    PRECISIONS,
+    SQUARED_LINEAR,
+    TILE,
+    USUAL,
+    exponential,
+    weigh,
+)
 from unpooled.kernels.penalty import penalise
 from unpooled.kernels.two_bits import COPIES, first_sample, next_samples, without_call
 
 Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]
-
-TILE = 256
-"""Samples of a tile: 2 KiB of a column."""
 
 _CODES = (np.arange(256)[:, None] >> np.array([0, 2, 4, 6])) & 3
 _QUADS = COPIES[:, _CODES.ravel()].astype(np.int64)
@@ -41,9 +41,6 @@ _QUADS = COPIES[:, _CODES.ravel()].astype(np.int64)
 
 COPIES_ALONE, NOTHING_ELSE = np.arange(3.0)[None], np.zeros((0, 2), np.int64)
 """Coding and further columns of the genotype in an additive model without interactions, as in `Design`."""
-
-CLIP = 40.0
-"""Linear predictors are clipped at +-40: beyond, a probability is 0 or 1 in float64 anyway."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +127,25 @@ def penalty(
     return _sums(words, second, lacking, design, beta, inverse, fill, exact)[1:]
 
 
+def squares(
+    words: Words,
+    second: NDArray[np.bool_],
+    lacking: NDArray[np.bool_],
+    design: Design,
+    beta: Floats,
+    fill: Floats,
+    exact: bool,
+    weights: int,
+) -> Floats:
+    """Upper triangles of the sums of e^2 x x', (m, p (p + 1) / 2), with e the residuals at `beta`.
+
+    `weights` is SQUARED, or SQUARED_LINEAR of a design whose cases are the phenotype; the rest as of
+    `evaluate`, in double precision.
+    """
+    none = np.zeros((0, 0))
+    return _sums(words, second, lacking, design, beta, none, fill, exact, weights)[2]
+
+
 def _sums(
     words: Words,
     second: NDArray[np.bool_],
@@ -139,10 +155,11 @@ def _sums(
     inverse: Floats,
     fill: Floats,
     exact: bool,
+    weights: int = USUAL,
 ) -> tuple[Floats, Floats, Floats]:
     """Compute the sums of `evaluate`, or with an inverse information of `penalty`, without log-likelihood."""
     m, p = beta.shape
-    precision = _PRECISIONS[design.rows.dtype.name]
+    precision = PRECISIONS[design.rows.dtype.name]
     likelihood, gradient = np.zeros(m), np.zeros((m, p))
     hessian = np.zeros((m, p * (p + 1) // 2))
     filling = np.ascontiguousarray(fill) if len(fill) else np.zeros((m, 2))
@@ -154,7 +171,7 @@ def _sums(
         np.ascontiguousarray(words), np.ascontiguousarray(dosages), second, lacking, quads,
         np.ascontiguousarray(design.coded, kind), design.extra, design.covariates, design.rows,
         beta.astype(design.rows.dtype, order="C"), inverse.astype(design.rows.dtype, order="C"), filling,
-        exact, precision.numbers, precision.exponent, likelihood, gradient, hessian,
+        exact, weights, precision.numbers, precision.exponent, likelihood, gradient, hessian,
     )  # fmt: skip
     return likelihood, gradient, hessian
 
@@ -162,8 +179,8 @@ def _sums(
 @compiled
 def _evaluate(
     words: Any, dosages: Any, second: Any, lacking: Any, tables: Any, coded: Any, extra: Any, covariates: Any,
-    rows: Any, beta: Any, inverse: Any, fill: Any, exact: Any, numbers: Any, exponent: Any, likelihood: Any,
-    gradient: Any, hessian: Any,
+    rows: Any, beta: Any, inverse: Any, fill: Any, exact: Any, weights: Any, numbers: Any, exponent: Any,
+    likelihood: Any, gradient: Any, hessian: Any,
 ) -> None:  # fmt: skip
     kind = rows.dtype
     genotype, valid, eta, e = (
@@ -177,7 +194,7 @@ def _evaluate(
     powers = bits.view(kind)
     mixed = (rows[:, 2] != 1.0).any()
     penalised = inverse.shape[0] > 0
-    precise = rows.itemsize == 8 and not penalised
+    precise = rows.itemsize == 8 and not penalised and weights == USUAL
     count, own = covariates.shape[1], extra.shape[0]
     other = np.empty(TILE, kind)
     widened = np.empty((count + own, TILE), kind)
@@ -216,8 +233,13 @@ def _evaluate(
                     _multiply(extra[k], genotype, other, columns, widened[count + k])
                 columns = widened
             _predict(beta[v], genotype, columns, eta)
-            _exponential(eta, bits, powers, e, numbers, exponent)
-            _weigh(eta, e, case, inside, weight, residual, numbers)
+            if weights == SQUARED_LINEAR:
+                residual[:] = (case - eta) * inside
+            else:
+                exponential(eta, bits, powers, e, numbers, exponent)
+                weigh(eta, e, case, inside, weight, residual, numbers)
+            if weights != USUAL:
+                weight[:] = residual * residual
             if penalised:
                 # `eta` and `e` are overwritten: under a penalty there is no likelihood that would need them.
                 penalise(inverse[v], genotype, columns, case, weight, residual, eta, e)
@@ -317,76 +339,6 @@ def _predict(beta: Any, genotype: Any, columns: Any, eta: Any) -> None:
         y, of_y = columns[count - 1], beta[count + 1]
         for i in range(TILE):
             eta[i] = muladd(of_y, y[i], eta[i])
-
-
-@dataclass(frozen=True, eq=False)
-class _Precision:
-    """Constants of a type of floating-point numbers, for the kernel."""
-
-    numbers: NDArray[np.floating]
-    """0, 1, CLIP, 1 / ln 2, ln 2 in two parts, the number that rounds; and 1 / k! for k from 0 to 11."""
-    exponent: NDArray[np.integer]
-    """Its bias, and how far left its lowest bit is."""
-
-    @classmethod
-    def of(cls, kind: type, ln2: tuple[float, float], digits: int, bias: int, whole: type) -> _Precision:
-        # Added, the number leaves the nearest whole one in the lowest bits.
-        numbers = [0, 1, CLIP, 1 / math.log(2), *ln2, 1.5 * 2.0**digits]
-        numbers += [1 / math.factorial(k) for k in range(12)]
-        return cls(np.array(numbers, kind), np.array([bias, digits], whole))
-
-
-_PRECISIONS = {
-    "float64": _Precision.of(np.float64, LN2, 52, 1023, np.int64),
-    "float32": _Precision.of(np.float32, (0.693359375, -2.12194440054690583e-4), 23, 127, np.int32),
-}
-
-
-@compiled
-def _exponential(eta: Any, bits: Any, powers: Any, e: Any, numbers: Any, exponent: Any) -> None:
-    """Clip linear predictors, and e = exp(-|eta|). Loops of few arrays each, or LLVM does not vectorise them.
-
-    `powers` are the same bytes as `bits`: 2^k is put together as a floating-point number's exponent.
-    """
-    clip, per_ln2, high, low, rounding = numbers[2], numbers[3], numbers[4], numbers[5], numbers[6]
-    t0, t1, t2, t3, t4, t5 = numbers[7], numbers[8], numbers[9], numbers[10], numbers[11], numbers[12]
-    t6, t7, t8, t9, t10, t11 = numbers[13], numbers[14], numbers[15], numbers[16], numbers[17], numbers[18]
-    for i in range(TILE):
-        x = eta[i] if eta[i] < clip else clip
-        x = x if x > -clip else -clip
-        eta[i] = x
-        shifted = muladd(-abs(x), per_ln2, rounding)
-        powers[i] = shifted
-        k = shifted - rounding
-        f = muladd(-k, low, muladd(-k, high, -abs(x)))
-        s = muladd(f, t11, t10)
-        s = muladd(f, s, t9)
-        s = muladd(f, s, t8)
-        s = muladd(f, s, t7)
-        s = muladd(f, s, t6)
-        s = muladd(f, s, t5)
-        s = muladd(f, s, t4)
-        s = muladd(f, s, t3)
-        s = muladd(f, s, t2)
-        s = muladd(f, s, t1)
-        e[i] = muladd(f, s, t0)
-    bias, left = exponent[0], exponent[1]
-    for i in range(TILE):
-        bits[i] = (bits[i] + bias) << left
-    for i in range(TILE):
-        e[i] *= powers[i]
-
-
-@compiled
-def _weigh(eta: Any, e: Any, case: Any, valid: Any, weight: Any, residual: Any, numbers: Any) -> None:
-    """Weights and residuals, given exp(-|eta|)."""
-    zero, one = numbers[0], numbers[1]
-    for i in range(TILE):
-        inverse = one / (one + e[i])
-        other = e[i] * inverse
-        weight[i] = other * inverse * valid[i]
-        p = inverse if eta[i] >= zero else other
-        residual[i] = (case[i] - p) * valid[i]
 
 
 def _of_likelihood(builder: Any, part: Any) -> list[Product]:

@@ -74,6 +74,36 @@ def inverses(hessian: Any, p: Any) -> Any:
 
 
 @compiled
+def sandwich(hessian: Any, squares: Any, p: Any) -> Any:
+    """Return the covariances H^-1 B H^-1, (m, p, p), from upper triangles of H and B; NaN where H is not
+    positive definite.
+    """
+    m = len(hessian)
+    found = np.full((m, p, p), np.nan)
+    inverse, lower, scale = np.empty((p, p)), np.empty((p, p)), np.empty(p)
+    for v in range(m):
+        if _scaled_inverse(hessian[v], inverse, lower, scale) != FITTED:
+            continue
+        at = 0
+        for i in range(p):
+            for j in range(i, p):
+                found[v, i, j] = found[v, j, i] = squares[v, at] * scale[i] * scale[j]
+                at += 1
+        for i in range(p):
+            for j in range(p):
+                lower[i, j] = 0.0
+                for k in range(p):
+                    lower[i, j] += inverse[i, k] * found[v, k, j]
+        for i in range(p):
+            for j in range(i, p):
+                total = 0.0
+                for k in range(p):
+                    total += lower[i, k] * inverse[k, j]
+                found[v, i, j] = found[v, j, i] = total * scale[i] * scale[j]
+    return found
+
+
+@compiled
 def dependent(hessian: Any, p: Any) -> Any:
     """plink2's refusals of columns, from weighted products of all with the intercept first: uint8 (m,).
 

@@ -12,7 +12,7 @@ from unpooled.asking.procedure import Rows
 from unpooled.asking.question import Arrays
 from unpooled.kernels import least_squares as codes
 from unpooled.kernels.fixed_order import congruent, pairs, product, square, total
-from unpooled.kernels.newton import dependent, entangled, inverses, newton
+from unpooled.kernels.newton import dependent, entangled, inverses, newton, sandwich
 from unpooled.kernels.statistics import normal_neg_log10_p
 from unpooled.methods.regression.about_variants import INCOMPLETE
 from unpooled.methods.regression.ascent import Advance, Ascent
@@ -81,13 +81,17 @@ class CovariatesModel:
         back = self._with_raw_products(terms, coding, -1.0)
         return product(beta, back), turned[:, *pairs(size)]
 
-    def covariance(self, terms: Terms, coding: str, hessian: np.ndarray) -> np.ndarray:
+    def covariance(
+        self, terms: Terms, coding: str, hessian: np.ndarray, squares: np.ndarray | None = None
+    ) -> np.ndarray:
         """Return the covariance of the estimates as reported, (m, p, p), from Hessians of models with centred
         covariates; they are inverted in that form, where columns depend less on one another. NaN where there
-        is none.
+        is none. It is robust given sums of squared residuals.
         """
         size = len(self.beta) + len(terms.own)
         back = self._with_raw_products(terms, coding, -1.0)
+        if squares is not None:
+            return congruent(back.T, sandwich(hessian, squares, size))
         return congruent(back.T, square(inverses(hessian, size)[0], size))
 
     def _with_raw_products(self, terms: Terms, coding: str, sign: float) -> np.ndarray:
@@ -191,11 +195,13 @@ class Fitting(ByVariant):
         beta: np.ndarray | None = None,
         hessian: np.ndarray | None = None,
         *,
+        squares: np.ndarray | None = None,
         penalised: bool = False,
     ) -> Rows:
         """Result rows, with the code of each; estimates, if any, as cohorts count copies.
 
-        They are of the usual fit, or of Firth's penalised one.
+        They are of the usual fit, or of Firth's penalised one. Errors are robust given `squares`, the sums of
+        `SquareResiduals`.
         """
         model, m, terms = self.model, len(self.n), self.model.terms(plan)
         units = model.units(terms)
@@ -204,10 +210,11 @@ class Fitting(ByVariant):
         tested = np.array(own[: terms.jointly], np.int64)
         both = np.full((m, len(tested)), np.nan), np.full((m, len(tested), len(tested)), np.nan)
         if beta is not None and hessian is not None:
+            squares = squares if squares is None else self._of_a1(beta, squares)[1]
             beta, hessian = self._of_a1(beta, hessian)
             variance = newton(np.zeros_like(beta), hessian)[2]
-            if not terms.is_plain:
-                covariance = model.covariance(terms, self.coding, hessian)
+            if not terms.is_plain or squares is not None:
+                covariance = model.covariance(terms, self.coding, hessian, squares)
                 beta, hessian = model.as_in_report(terms, self.coding, beta, hessian)
                 variance = np.diagonal(covariance, axis1=1, axis2=2)
             code = np.where(code == codes.FITTED, model.refusals(terms, hessian, variance), code)

@@ -3,8 +3,8 @@
 With these each cohort finds the next questions itself. It subtracts its own sums and sees those of all
 others. So without any one cohort there are enough cases, controls, people above and below the mean of each
 column, and people with each allele, or with each genotype where that is more than copies. Of a variant of
-fewer no sums are told: a logistic regression has no estimate of it, and it leads no clump of a linear one. By
-the rule `exact` sums are of single people anyway, as the plan says.
+fewer no sums are told: a logistic regression has no estimate of it, nor has a linear one with robust errors,
+and it leads no clump of another. By the rule `exact` sums are of single people anyway, as the plan says.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from unpooled.asking.question import Arrays, Condition, Count, Foreseen, UnderPl
 from unpooled.asking.sizes import Sizes
 from unpooled.methods.ld.options import is_clumped
 from unpooled.methods.regression.calls import Calls
-from unpooled.methods.regression.options import is_exact
+from unpooled.methods.regression.options import ROBUST, is_exact
 from unpooled.methods.regression.pool import Pool, foreseen_fits
 from unpooled.methods.shared import dosage_table, genotype_counts
 from unpooled.methods.shared.allele_coding import heterozygous_missing, sexes
@@ -46,9 +46,9 @@ def has_floors(plan: Plan) -> bool:
 def tells_of_variants(plan: Plan) -> bool:
     """Tell whether cohorts are told sums of genotypes, which must not be of few people.
 
-    Those of a linear regression only make rows, unless it is looked for clumps among these.
+    Those of a linear regression only make rows, unless it is looked for clumps among these, or for residuals.
     """
-    return has_floors(plan) and (plan.trait != "quantitative" or is_clumped(plan))
+    return has_floors(plan) and (plan.trait != "quantitative" or is_clumped(plan) or ROBUST.of(plan))
 
 
 @dataclass(frozen=True, eq=False)

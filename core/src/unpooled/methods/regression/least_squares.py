@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
 from unpooled.asking.procedure import Rows
+from unpooled.asking.question import Arrays
 from unpooled.kernels import least_squares as codes
-from unpooled.kernels.fixed_order import pairs, square, total
+from unpooled.kernels.fixed_order import congruent, pairs, product, square, total
 from unpooled.kernels.least_squares import least_squares
+from unpooled.kernels.newton import sandwich
 from unpooled.kernels.statistics import t_neg_log10_p
 from unpooled.methods.regression.calls import Calls, CodedCalls
 from unpooled.methods.regression.options import is_exact
@@ -70,6 +72,8 @@ class Problem:
     """Degrees of freedom that are lost beside those of predictors and intercept."""
     singular: np.ndarray | bool = False
     """bool (m,): which predictors depend on one another, whatever the products say"""
+    of_sums: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    """float64 (m, p + 1): means of predictors and phenotype about the centres that sums are about"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,32 +91,30 @@ class Fitting:
     coded: CodedCalls
     """The calls as the variants' own columns have them."""
 
-    def rows_of(self, problem: Problem, first_is_a1: np.ndarray) -> Rows:
-        """The result rows; `first_is_a1`, bool (m,), says whether A1 is the panel's first allele."""
-        with_sex, c, n = self.with_sex, len(self.columns.centre) - 1, problem.people
-        at = self.terms.places(c, with_sex)
-        p = problem.with_y.shape[1]
-        scale = self.columns.scales
-        # The genotype, sex and their product are whole numbers; covariates come in units of their own.
-        of_own = [1.0 if k in (-1, c) else scale[k] for _, k in self.terms.extra]
-        scales = np.concatenate([[1.0], scale[:c], [1.0] * with_sex, of_own, scale[c:]])
-        everyone = float(self.pool.complete)
-        whole = np.full(c + 1, everyone)
-        # A product with a covariate comes from one with the covariate about its centre: a difference, too.
-        size = 1 + self.columns.means**2
-        products_of = [0.0 if k in (-1, c) else whole[k] * size[k] for _, k in self.terms.extra]
-        full = np.concatenate([[0.0], whole[:c], [everyone] * with_sex, products_of, whole[c:]])
+    def rows_of(
+        self,
+        problem: Problem,
+        first_is_a1: np.ndarray,
+        *,
+        few: bool = False,
+        squares: np.ndarray | None = None,
+    ) -> Rows:
+        """The result rows; `first_is_a1`, bool (m,), says whether A1 is the panel's first allele.
+
+        Errors are robust given the `squares` of `SquareLinearResiduals`. Of `few` carriers none is shown.
+        """
+        at, p = self.places, problem.with_y.shape[1]
         tested = np.array(at[: self.terms.jointly], np.int64)
-        beta, se, code, covariance = least_squares(
-            problem.products,
-            problem.with_y,
-            problem.y_squares,
-            np.rint(n).astype(np.int64) - problem.lost,
-            problem.means,
-            scales,
-            full,
-            tested,
-        )
+        beta, se, code, covariance = self._solved(problem, tested)
+        if squares is not None:
+            whole = self._robust_covariance(problem, squares)
+            variance = np.where(np.isnan(beta), np.nan, np.diagonal(whole, axis1=1, axis2=2))
+            none = (variance < codes.LEAST_VARIANCE).any(axis=1)
+            code[none], beta[none], variance[none] = codes.NO_RESIDUAL, np.nan, np.nan
+            se, covariance = np.sqrt(variance), np.ascontiguousarray(whole[:, tested][:, :, tested])
+        if few:
+            code[~np.isnan(beta).all(axis=1)] = codes.FEW
+            beta, se = np.full((2, *beta.shape), np.nan)
         still = (code == codes.CONSTANT) & ~self.calls.alike
         still &= self.coded.still.any(axis=1) | bool(self.terms.interacting)
         code[still] = codes.STILL
@@ -139,6 +141,55 @@ class Fitting:
                 **self.calls.quality(self.plan),
             },
         )
+
+    @property
+    def places(self) -> list[int]:
+        """Return the indices of the genotype's own columns among the predictors."""
+        return self.terms.places(len(self.columns.centre) - 1, self.with_sex)
+
+    @property
+    def scales(self) -> np.ndarray:
+        """Size of 1 in each predictor, and last in the phenotype, in the units of the report: (p + 1,).
+
+        The genotype, sex and their product are whole numbers; covariates come in units of their own.
+        """
+        scale, c = self.columns.scales, len(self.columns.centre) - 1
+        of_own = [1.0 if k in (-1, c) else scale[k] for _, k in self.terms.extra]
+        return np.concatenate([[1.0], scale[:c], [1.0] * self.with_sex, of_own, scale[c:]])
+
+    def _solved(self, problem: Problem, tested: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Fit all variants, as `unpooled.kernels.least_squares` returns it."""
+        with_sex, c, n = self.with_sex, len(self.columns.centre) - 1, problem.people
+        everyone = float(self.pool.complete)
+        whole = np.full(c + 1, everyone)
+        # A product with a covariate comes from one with the covariate about its centre: a difference, too.
+        size = 1 + self.columns.means**2
+        products_of = [0.0 if k in (-1, c) else whole[k] * size[k] for _, k in self.terms.extra]
+        full = np.concatenate([[0.0], whole[:c], [everyone] * with_sex, products_of, whole[c:]])
+        people = np.rint(n).astype(np.int64) - problem.lost
+        sums = problem.products, problem.with_y, problem.y_squares
+        found: tuple[np.ndarray, ...] = least_squares(*sums, people, problem.means, self.scales, full, tested)
+        return found
+
+    def _robust_covariance(self, problem: Problem, squares: np.ndarray) -> np.ndarray:
+        """The covariance of the estimates by `squares`, (m, pairs): float64 (m, p, p)."""
+        n, p, scales = problem.people, problem.with_y.shape[1], self.scales
+        raw, own = np.eye(1 + p), 1 + np.array(self.places)
+        raw[np.ix_(own, own)] = self._raw_products
+        of_all = congruent(raw, square(squares, 1 + p))
+        mean, with_one = problem.of_sums[:, :-1], of_all[:, 0, 1:]
+        off = mean[:, :, None] * (with_one - of_all[:, :1, 0] * mean / 2)[:, None]
+        about = of_all[:, 1:, 1:] - off - off.swapaxes(1, 2)
+        upper = pairs(p)
+        found = sandwich(problem.products[:, *upper], about[:, *upper], p)
+        unit = scales[-1] / scales[:-1]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(found * (n / (n - p - 1))[:, None, None] * unit[:, None] * unit)
+
+    @property
+    def _raw_products(self) -> np.ndarray:
+        """Return the matrix that turns own columns into those with covariates as in the files: (t, t)."""
+        return raw_products(self.terms, shifts(self.columns.means[:-1], self.coding))
 
     @property
     def with_sex(self) -> bool:
@@ -179,28 +230,38 @@ class Fit(Fitting):
     block: Block
 
     def rows(
-        self, with_genotype: np.ndarray, of_sex: np.ndarray, over_missing: np.ndarray, first_is_a1: np.ndarray
-    ) -> Rows:
-        """Compute the result rows from the sums of genotype times column, (m, s, sums).
-
-        On X and Y `of_sex` are the sums that `places_of_sex` names. `over_missing` are the sums over people
-        without a call of the variants that lack calls, by the rule `exact`; `first_is_a1`, bool (m,), says
-        whether A1 is the panel's first allele. Where copies alone are in the model, that was counted; else
-        A1 was.
-        """
-        column_sums = self._column_sums(of_sex, over_missing)
-        return self.rows_of(self._problem(with_genotype, column_sums, first_is_a1), first_is_a1)
-
-    def _problem(
         self,
-        with_genotype: np.ndarray,
-        column_sums: tuple[np.ndarray, np.ndarray, np.ndarray],
+        sums: Arrays,
         first_is_a1: np.ndarray,
-    ) -> Problem:
+        *,
+        few: bool = False,
+        squares: np.ndarray | None = None,
+    ) -> Rows:
+        """Compute the result rows from the sums of `SumWithGenotypes`.
+
+        Of these `genotype` are (m, s, sums). On X and Y `of_sex` are the sums that `places_of_sex` names.
+        `missing` are the sums over people without a call of the variants that lack calls, by the rule
+        `exact`. `first_is_a1`, bool (m,), says whether A1 is the panel's first allele: where copies alone are
+        in the model, the first was counted; else A1 was. The rest is as of `rows_of`.
+        """
+        return self.rows_of(self._problem(sums, first_is_a1), first_is_a1, few=few, squares=squares)
+
+    def coefficients(self, sums: Arrays, first_is_a1: np.ndarray) -> np.ndarray:
+        """Estimates of a model of standardised columns, as `SquareLinearResiduals` has it: (m, 1 + p).
+
+        They are 0 where there are none.
+        """
+        problem, scales = self._problem(sums, first_is_a1), self.scales
+        beta = np.nan_to_num(self._solved(problem, np.zeros(0, np.int64))[0]) * scales[:-1] / scales[-1]
+        intercept = problem.of_sums[:, -1] - total(beta * problem.of_sums[:, :-1], 1)
+        beta[:, self.places] = product(beta[:, self.places], self._raw_products)
+        return np.concatenate([np.nan_to_num(intercept)[:, None], beta], axis=1)
+
+    def _problem(self, found: Arrays, first_is_a1: np.ndarray) -> Problem:
         """The predictors' products about the means, in the order genotype, covariates, sex, the others."""
         with_sex = self.with_sex
-        own = self._own(with_genotype)
-        z, zz, men_z = column_sums
+        own = self._own(found["genotype"])
+        z, zz, men_z = self._column_sums(found["of_sex"], found["missing"])
         if self.terms.is_plain:
             called_z = np.stack([men_z, z - men_z], axis=1) if on_x(self.coding) else z[:, None]
             own = own.turned(~first_is_a1, most_copies(self.coding), called_z)
@@ -228,22 +289,23 @@ class Fit(Fitting):
             y_squares = zz[:, c, c] - z[:, c] ** 2 / n
             about = a - sums[:, :, None] * means[:, None, :]
             b = b - means * z[:, c, None]
+            of_sums = np.concatenate([means, z[:, c:] / n[:, None]], axis=1)
         whole_numbers = [place for place, (_, k) in zip(at, self.terms.own, strict=True) if k in (-1, c)]
         for i, j in itertools.product(whole_numbers, repeat=2):
             about[:, i, j] = _about_mean(a[:, i, j], sums[:, i], sums[:, j], n)
         means[:, 1 : c + 1] += self.columns.means[:c]
-        return Problem(about, b, y_squares, means, n)
+        return Problem(about, b, y_squares, means, n, of_sums=of_sums)
 
     def _own(self, with_genotype: np.ndarray) -> OwnColumns:
         """Sums over the variants' own columns."""
         coded = self.coded
         if not is_exact(self.plan):
             coded = coded.filled(self.calls.people)
-        asked, c = OwnSums(terms_of(self.plan), len(self.columns.centre)), len(self.columns.centre) - 1
+        asked = OwnSums(terms_of(self.plan), len(self.columns.centre))
         own = OwnColumns.of(asked, coded, with_genotype * asked.units(self.coding))
         if self.terms != asked.terms:
             own = own.times_sex()
-        return own.times(raw_products(self.terms, shifts(self.columns.means[:c], self.coding)))
+        return own.times(self._raw_products)
 
     def _column_sums(
         self, of_sex: np.ndarray, over_missing: np.ndarray

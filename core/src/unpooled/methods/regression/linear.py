@@ -13,6 +13,8 @@ from __future__ import annotations
 import numpy as np
 
 from unpooled.asking.procedure import Asks, Each, Finish, Study, procedure
+from unpooled.asking.question import Arrays
+from unpooled.kernels.fixed_order import settled, step_of
 from unpooled.methods.algorithm import Cost
 from unpooled.methods.phenotypes import of_several
 from unpooled.methods.regression import counts
@@ -29,10 +31,12 @@ from unpooled.methods.regression.floors import CountCarriers, split_by_carriers
 from unpooled.methods.regression.least_squares import Block, Fit
 from unpooled.methods.regression.linear_questions import SumColumns, SumWithGenotypes, one_by_one
 from unpooled.methods.regression.locus_questions import has_credible_sets
+from unpooled.methods.regression.logistic_questions import OF_MODEL
 from unpooled.methods.regression.method import HETEROGENEITY, regression
 from unpooled.methods.regression.null_model import Begun, NullModel
-from unpooled.methods.regression.options import few_cohorts, is_exact
+from unpooled.methods.regression.options import ROBUST, few_cohorts, is_exact
 from unpooled.methods.regression.pool import Pool
+from unpooled.methods.regression.robust import SquareLinearResiduals
 from unpooled.methods.shared.chunks import DIPLOID, Chunk
 from unpooled.methods.shared.genotype_counts import Counted
 from unpooled.methods.shared.options import COHORTS_APART, RINT, is_apart
@@ -83,7 +87,10 @@ def fit_chunk(
     first_is_a1, tied = yield from counts.order_of(study, chunk, counted)
     for is_few, some in (yield from split_by_carriers(study, chunk, pool, counted, few)):
         about = counted.some(some), first_is_a1[some], tied[some]
-        yield Finish(fit_counted(study, chunk, pool, columns, block, *about), may_lead=not is_few)
+        if ROBUST.of(study.plan) and not is_few:
+            yield from fit_robustly(study, chunk, pool, columns, block, *about)
+        else:
+            yield Finish(fit_counted(study, chunk, pool, columns, block, *about), may_lead=not is_few)
     return ties
 
 
@@ -99,26 +106,110 @@ def fit_counted(
     tied: np.ndarray,
 ) -> Asks[None]:
     """Sum the genotypes of variants of a chunk with the columns, and fit them; bool (m,) as of `order_of`."""
+    sums, order = yield from _sum(study, chunk, pool, columns, counted, first_is_a1, tied)
     terms = terms_of(study.plan)
-    calls = Calls.of(counted.table, chunk.chromosome, pool, is_exact(study.plan))
-    counts_first = first_is_a1 | terms.is_plain
-    coded = CodedCalls.of(calls, terms, chunk.chromosome, counts_first)
+    for plan, one in zip(study.plan.each, one_by_one(study.plan), strict=True):
+        fit = _fit(plan, chunk, pool, one.of_columns(columns), one.of_block(block), counted, order)
+        rows = fit.rows(one.of_sums(terms, sums, chunk.chromosome), order, few=ROBUST.of(plan))
+        yield of_several(rows, plan.phenotype) if len(study.plan.phenotype_names) > 1 else rows
+
+
+@procedure("linear/robust")
+def fit_robustly(
+    study: Study,
+    chunk: Chunk,
+    pool: Pool,
+    columns: PooledColumns,
+    block: Block,
+    counted: Counted,
+    first_is_a1: np.ndarray,
+    tied: np.ndarray,
+) -> Asks[None]:
+    """Sum genotypes likewise, and go on to the residuals, which cohorts have once they know the estimates."""
+    sums, order = yield from _sum(study, chunk, pool, columns, counted, first_is_a1, tied)
+    some = {name: sums[name] for name in ("genotype", "of_sex", "missing")}
+    fit = _fit(study.plan, chunk, pool, columns, block, counted, order)
+    fill = CodedCalls.of(fit.calls, terms_of(study.plan), chunk.chromosome, order).fill
+    asked = SquareLinearResiduals.about(
+        study.plan,
+        chunk,
+        pool.complete,
+        columns,
+        counted.variants,
+        fit.calls.incomplete,
+        fill,
+        order,
+        np.zeros_like(tied),
+        with_sex=fit.with_sex,
+        beta=settled(fit.coefficients(some, order), step_of(OF_MODEL, pool.complete)),
+        iteration=1,
+        evaluation=1,
+    )
+    about = chunk, pool, columns, block, counted, order, tuple(some.items())
+    yield Finish(square_residuals(study, asked, *about), may_lead=True)
+
+
+@procedure("linear/squares")
+def square_residuals(
+    study: Study,
+    asked: SquareLinearResiduals,
+    chunk: Chunk,
+    pool: Pool,
+    columns: PooledColumns,
+    block: Block,
+    counted: Counted,
+    first_is_a1: np.ndarray,
+    sums: tuple[tuple[str, np.ndarray], ...],
+) -> Asks[None]:
+    """Sum the squared residuals of variants of which the other sums are known, and report them."""
+    squares = (yield asked)["squares"]
+    fit = _fit(study.plan, chunk, pool, columns, block, counted, first_is_a1)
+    yield fit.rows(dict(sums), first_is_a1, squares=squares)
+
+
+def _sum(
+    study: Study,
+    chunk: Chunk,
+    pool: Pool,
+    columns: PooledColumns,
+    counted: Counted,
+    first_is_a1: np.ndarray,
+    tied: np.ndarray,
+) -> Asks[tuple[Arrays, np.ndarray]]:
+    """Ask for the sums of variants; return them with whether the panel's first allele is A1: bool (m,)."""
+    counts_first = first_is_a1 | terms_of(study.plan).is_plain
+    calls, coded = _coded(study.plan, chunk, pool, counted, counts_first)
     asked = counted.variants, calls.incomplete, coded.fill, counts_first, tied
     sums = yield SumWithGenotypes.about(study.plan, chunk, pool.complete, columns, *asked)
-    order = counts.ordered(first_is_a1, tied, sums["first"], study.plan.cohorts)
-    for plan, one in zip(study.plan.each, one_by_one(study.plan), strict=True):
-        own = one.of_columns(columns), counted, calls, coded, one.of_block(block)
-        fit = Fit(plan, chunk.chromosome, pool, *own)
-        of_sex = one.of_sex(sums["of_sex"], chunk.chromosome)
-        missing = one.of_missing(sums["missing"])
-        rows = fit.rows(one.of_genotype(terms, sums["genotype"]), of_sex, missing, order)
-        yield of_several(rows, plan.phenotype) if len(study.plan.phenotype_names) > 1 else rows
+    return sums, counts.ordered(first_is_a1, tied, sums["first"], study.plan.cohorts)
+
+
+def _fit(
+    plan: Plan,
+    chunk: Chunk,
+    pool: Pool,
+    columns: PooledColumns,
+    block: Block,
+    counted: Counted,
+    first_is_a1: np.ndarray,
+) -> Fit:
+    # Of ties copies of the first allele were counted: where the model is more than these, there are none.
+    own = _coded(plan, chunk, pool, counted, first_is_a1 | terms_of(plan).is_plain)
+    return Fit(plan, chunk.chromosome, pool, columns, counted, *own, block)
+
+
+def _coded(
+    plan: Plan, chunk: Chunk, pool: Pool, counted: Counted, counts_first: np.ndarray
+) -> tuple[Calls, CodedCalls]:
+    calls = Calls.of(counted.table, chunk.chromosome, pool, is_exact(plan))
+    return calls, CodedCalls.of(calls, terms_of(plan), chunk.chromosome, counts_first)
 
 
 def _is_about_the_pool_alone(plan: Plan) -> bool:
     """Tell whether there are neither estimates of single cohorts, nor clumps, nor cohorts apart, nor a
-    phenotype's predictions."""
-    return not {META, CLUMPED} & {*plan.files} and not is_apart(plan) and not LOCO.of(plan)
+    phenotype's predictions or residuals."""
+    apart = is_apart(plan) or LOCO.of(plan) or ROBUST.of(plan)
+    return not {META, CLUMPED} & {*plan.files} and not apart
 
 
 LINEAR = regression(
@@ -136,6 +227,7 @@ LINEAR = regression(
         counts.OrderBeforeFit,
         CountCarriers,
         SumWithGenotypes,
+        SquareLinearResiduals,
         SumGenotypesApart,
     ),
     options=(RINT, COHORTS_APART, HETEROGENEITY),

@@ -17,6 +17,7 @@ from unpooled.methods.regression.about_variants import INCOMPLETE, AboutVariants
 from unpooled.methods.regression.counts import TIES
 from unpooled.methods.regression.floors import foreseen_parts
 from unpooled.methods.regression.least_squares import Block, places_of_sex
+from unpooled.methods.regression.options import ROBUST
 from unpooled.methods.regression.own_columns import OwnSums
 from unpooled.methods.regression.pool import Pool, everyone
 from unpooled.methods.shared.allele_coding import PLACES, by_sex, counted, on_x
@@ -96,7 +97,7 @@ class SumWithGenotypes(
 ):
     """Sums of genotype times column for some variants of a chunk; over missing calls, where exact."""
 
-    only_server: ClassVar[Condition] = lambda plan: not is_clumped(plan)
+    only_server: ClassVar[Condition] = lambda plan: not (is_clumped(plan) or ROBUST.of(plan))
     sends: ClassVar[tuple[Count | Real, ...]] = (
         TIES,
         Real(
@@ -248,18 +249,26 @@ class OnePhenotype:
         """Their sums over everyone."""
         return Block(_some(block.sums, self._own), _some(block.products, self._pairs))
 
-    def of_genotype(self, terms: Terms, sums: np.ndarray) -> np.ndarray:
+    def of_sums(self, terms: Terms, sums: Arrays, chromosome: str) -> Arrays:
+        """Their share of the sums of `SumWithGenotypes`."""
+        return {
+            "genotype": self._of_genotype(terms, sums["genotype"]),
+            "of_sex": self._of_sex(sums["of_sex"], chromosome),
+            "missing": self._of_missing(sums["missing"]),
+        }
+
+    def _of_genotype(self, terms: Terms, sums: np.ndarray) -> np.ndarray:
         """Their sums with genotypes: (m, s, own sums) from (m, s, all sums)."""
         own = OwnSums(terms, len(self._own))
         return _some(sums, own.places_among(OwnSums(terms, self.columns), self._own.tolist()))
 
-    def of_sex(self, sums: np.ndarray, chromosome: str) -> np.ndarray:
+    def _of_sex(self, sums: np.ndarray, chromosome: str) -> np.ndarray:
         """Their sums over men, and over people of known sex, as `places_of_sex` has them."""
         own = set(self._own.tolist()) | set((self.columns + self._pairs).tolist())
         sent = np.concatenate(places_of_sex(self.columns, self.phenotypes, chromosome))
         return _some(sums, np.flatnonzero([place in own for place in sent.tolist()]))
 
-    def of_missing(self, sums: np.ndarray) -> np.ndarray:
+    def _of_missing(self, sums: np.ndarray) -> np.ndarray:
         """Their sums over people without a call: of columns, of products, and on X of columns of men."""
         products = self.columns + len(pairs(self.columns, self.phenotypes)[0])
         parts = [self._own, self.columns + self._pairs]

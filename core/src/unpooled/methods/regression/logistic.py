@@ -58,8 +58,9 @@ from unpooled.methods.regression.logistic_questions import (
 )
 from unpooled.methods.regression.method import HETEROGENEITY, regression
 from unpooled.methods.regression.null_model import Begun, NullModel
-from unpooled.methods.regression.options import FIRTH, few_cohorts
+from unpooled.methods.regression.options import FIRTH, ROBUST, few_cohorts
 from unpooled.methods.regression.pool import Pool
+from unpooled.methods.regression.robust import SquareResiduals
 from unpooled.methods.regression.saddlepoint import SADDLEPOINT
 from unpooled.methods.regression.saddlepoint_questions import has_saddlepoint
 from unpooled.methods.regression.within import EvaluateWithin, FitCovariatesWithin
@@ -244,6 +245,15 @@ def fit(study: Study, asked: Evaluate, fitting: Fitting, ascent: Ascent, left: L
     return (yield from _go_on(study, *about, kind, asked.evaluation))
 
 
+@procedure("logistic/squares")
+def square_residuals(
+    study: Study, asked: SquareResiduals, fitting: Fitting, beta: np.ndarray, hessian: np.ndarray
+) -> Asks[None]:
+    """Sum the squared residuals of variants that have an estimate, and report them with robust errors."""
+    squares = (yield asked)["squares"]
+    yield fitting.rows(study.plan, fitting.code, beta, hessian, squares=squares)
+
+
 def _penalised(study: Study, chunk: Chunk, fitting: Fitting) -> Call[None]:
     """Firth's fit of variants of which counts alone tell that they need it."""
     none = np.zeros(len(fitting.n), bool)
@@ -271,24 +281,31 @@ def _go_on(
     if taken == MOST_EVALUATIONS:  # no more were foreseen, and people were told so
         code[going], going = codes.UNFINISHED, np.zeros_like(going)
     done = ~going
-    if done.any():
-        yield fitting.some(done).rows(study.plan, code[done], found.following[done], hessian[done])
-    rest: list[Call[Left]] = []
+    fitted = done & (code == codes.FITTED) & ROBUST.of(study.plan)
+    if fitted.any():
+        last = about_some(
+            SquareResiduals, asked, fitted, beta=found.following[fitted], iteration=1, evaluation=1
+        )
+        about = last, fitting.some(fitted), found.following[fitted], hessian[fitted]
+        yield Finish(square_residuals(study, *about), may_lead=True)
+    if (rest := done & ~fitted).any():
+        yield fitting.some(rest).rows(study.plan, code[rest], found.following[rest], hessian[rest])
+    calls: list[Call[Left]] = []
     if going.any():
         # A branch's questions go by the order in which it lists calls: the usual fit first, then Firth's.
         ascent, at = found.ascent.some(going), found.following[going]
         step = {"iteration": 1 + int(ascent.taken.max()), "evaluation": taken + 1}
         following = about_some(kind, asked, going, beta=at, **step)
         proceed: Procedure[Any, Left] = approach if kind is Approach else fit
-        rest.append(proceed(study, following, fitting.some(going), ascent, left))
+        calls.append(proceed(study, following, fitting.some(going), ascent, left))
     fallen = done & fitting.falls_back(study.plan, code)
     if fallen.any():
         some, usual = fitting.some(fallen), found.following[fallen]
         near = (code[fallen] == codes.FITTED) & (np.abs(usual[:, 1]) <= _MODEST)
         beta = np.where(near[:, None], usual, some.penalised_start(study.plan))
-        yield Each([*rest, fit_penalised(study, asked, fallen, some, beta)])
+        yield Each([*calls, fit_penalised(study, asked, fallen, some, beta)])
         return left
-    return (yield from Go(rest[0])) if rest else left
+    return (yield from Go(calls[0])) if calls else left
 
 
 def _seconds(columns: int) -> float:
@@ -320,6 +337,7 @@ LOGISTIC = regression(
         Approach,
         Evaluate,
         EvaluateWithin,
+        SquareResiduals,
         EvaluatePenalised,
         Penalty,
     ),

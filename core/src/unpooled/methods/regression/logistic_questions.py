@@ -92,7 +92,7 @@ class LikelihoodBounded(OfPeople):
         return 64 * max(self.people, 1)
 
 
-_OF_MODEL, _OF_VARIANT = 30, 20
+OF_MODEL, _OF_VARIANT = 30, 20
 """Bits after the point of the covariates' coefficients, and of a variant's: see `step_of`."""
 
 _SHARED = {MT: DIPLOID, MT2: DIPLOID, X2: X, Y2: Y}
@@ -176,7 +176,7 @@ class FitCovariates(LikelihoodBounded, Question, name="logistic/null", title="Fi
     @property
     def grid(self) -> float:
         """Step of the grid that coefficients are rounded to."""
-        return step_of(_OF_MODEL, self.people)
+        return step_of(OF_MODEL, self.people)
 
     def further(self, beta: np.ndarray, iteration: int) -> FitCovariates:
         """The next question, at other coefficients: on their grid."""
@@ -248,12 +248,16 @@ class OfModels(LikelihoodBounded, AboutVariants):
         terms = super().terms
         if not (self.with_sex and terms.interacting):
             return terms
-        return replace(terms, interacting=(*terms.interacting, len(self.centre)))
+        return replace(terms, interacting=(*terms.interacting, self.covariates))
 
     @property
     def parameters(self) -> int:
         """Intercept, genotype, covariates, and what else the genotype becomes."""
-        return 2 + len(self.centre) + self.with_sex + len(self.terms.extra)
+        return 2 + self.covariates + self.with_sex + len(self.terms.extra)
+
+    @property
+    def covariates(self) -> int:
+        return len(self.plan.covariate_columns)
 
     def people_of(self, cohort: Cohort) -> People:
         return People.of(cohort.samples, self.chromosome, self.with_sex, self.centre, self.exponent)

@@ -20,7 +20,7 @@ from unpooled.methods.regression.counts import OrderAlleles, OrderBeforeFit
 from unpooled.methods.regression.credible_sets import CREDIBLE_SETS
 from unpooled.methods.regression.heterogeneity import ESTIMATES_ASKS, with_meta
 from unpooled.methods.regression.null_model import Begun
-from unpooled.methods.regression.options import FEW_STUDIES, meta_problem
+from unpooled.methods.regression.options import FEW_STUDIES, ROBUST, meta_problem
 from unpooled.methods.regression.results import FILES, columns_of, file_name
 from unpooled.methods.shared.layout import laid_out
 from unpooled.methods.shared.options import OF_DOSAGES
@@ -80,6 +80,7 @@ def regression(
             PRUNE_COMPONENTS,
             PRUNE_PREDICTIONS,
             *genotype_model.OPTIONS,
+            ROBUST,
             *options,
             *OF_DOSAGES,
             FAR_FREQUENCIES,

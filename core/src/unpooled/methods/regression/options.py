@@ -1,4 +1,4 @@
-"""Options of regressions: heterogeneity across cohorts, Firth's penalised fit."""
+"""Options of regressions: heterogeneity across cohorts, robust errors, Firth's penalised fit."""
 
 from __future__ import annotations
 
@@ -72,7 +72,42 @@ def meta_problem(plan: Plan) -> dict[str, str]:
     }
 
 
+def _robust_problem(is_on: bool, plan: Plan) -> str:
+    if not is_on:
+        return ""
+    if plan.masking != "modular":
+        return "goes with modular masks only: normal noise would be larger than the sums of few people"
+    if is_apart(plan):
+        return f"does not go with {COHORTS_APART.name_and_flag}: choose one of them"
+    if META in plan.files:
+        return "heterogeneity is by the usual errors of the cohorts' estimates: leave out the file meta"
+    return ""
+
+
+ROBUST = Switch(
+    name="robust",
+    came_later=True,
+    label="Robust standard errors",
+    hint="Valid also where the phenotype varies more in some people than in others, or a covariate's effect "
+    "is not a line (sandwich estimator, HC1): above all for interactions. Of rare variants they come out too "
+    "small.",
+    place=Place.MODEL,
+    fact="by a sandwich estimator, whatever the phenotype's variance. For it cohorts are told the sums that "
+    "a variant's estimates follow from. Where missing calls are the mean, variants of few carriers have no "
+    "result; else these sums may be of a single carrier, or of one person without a call, without name",
+    methods="Standard errors were robust, by the sandwich estimator (HC1 in linear regression).",
+    rule=_robust_problem,
+)
+
 FALLBACK, ALWAYS, NEVER = "firth-fallback", "firth", "no-firth"
+
+
+def _firth_problem(answer: str, plan: Plan) -> str:
+    others = (COHORTS_APART.flag or "--cohorts-apart") * is_apart(plan), "--robust" * ROBUST.of(plan)
+    if answer != ALWAYS or not any(others):
+        return ""
+    return f"does not go with {next(filter(None, others))}: choose one of them"
+
 
 # PLINK 1.9 has no such fit: `.assoc.logistic` stays as it is, whatever the answer.
 FIRTH = Choice(
@@ -82,12 +117,8 @@ FIRTH = Choice(
     default=FALLBACK,
     place=Place.MODEL,
     file="glm",
-    meant_if=lambda plan: not is_apart(plan),
-    rule=lambda answer, plan: (
-        f"does not go with {COHORTS_APART.flag or '--cohorts-apart'}: choose one of them"
-        if answer == ALWAYS and is_apart(plan)
-        else ""
-    ),
+    meant_if=lambda plan: not (is_apart(plan) or ROBUST.of(plan)),
+    rule=_firth_problem,
     answers=(
         Answer(
             FALLBACK,
@@ -110,9 +141,10 @@ FIRTH = Choice(
 
 def choice(plan: Plan) -> str:
     """Return the answer that a study follows; NEVER if its test offers none, as in the first protocol, and
-    where cohorts are apart: the penalty would be of all their intercepts, too.
+    where cohorts are apart: the penalty would be of all their intercepts, too; or with robust errors, which a
+    penalised estimate does not have.
     """
-    offered = FIRTH in (of_test(plan.test) or ()) and plan.version > 1 and not is_apart(plan)
+    offered = FIRTH in (of_test(plan.test) or ()) and plan.version > 1 and FIRTH.meant_if(plan)
     return str(FIRTH.of(plan)) if offered and "glm" in plan.files else NEVER
 
 
