@@ -17,7 +17,7 @@ from unpooled_client.data.findings.report import Report
 from unpooled_client.data.options import DataOptions
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE / "engine"), str(HERE.parents[1])]
+sys.path[:0] = [str(HERE), str(HERE / "engine"), str(HERE.parents[1])]
 
 FAM = "".join(f"F{i} I{i} 0 0 {1 + i % 2} {1 + i // 30}\n" for i in range(60))
 BIM = "1 rs1 0 100 A G\n1 rs2 0 200 C T\n2 rs3 0 50 A C\n"

@@ -15,15 +15,17 @@ from pathlib import Path
 
 import cyvcf2
 import numpy as np
+import opening
 import pytest
 from bgen import BgenWriter
 from click.testing import CliRunner
 from filelock import FileLock
+from opening import said as found
+from opening import same, write_psam
 
 from tests.patience import until
 from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled_client.commands.check import check
-from unpooled_client.data.checks.calls import codes_of
 from unpooled_client.data.cohort import PlinkData, open_cohort
 from unpooled_client.data.findings.report import Code, Report
 from unpooled_client.data.options import DataOptions
@@ -73,16 +75,14 @@ def imputed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rng = np.random.default_rng(1)
     folder = tmp_path_factory.mktemp("imputed")
     path = write_vcf(folder / "t.vcf", [("1", "GT:DS:HDS:GP", cells(rng)) for _ in range(VARIANTS)])
-    people = (f"i{k}\t{1 + k % 2}\t{1 + k // 20}" for k in range(PEOPLE))
-    path.with_suffix(".psam").write_text("\n".join(["#IID\tSEX\tY", *people]) + "\n")
+    write_psam(path.with_suffix(".psam"), PEOPLE)
     return path
 
 
 def read(copies: Path, **given: object) -> tuple[PlinkData | None, Report]:
-    options = {"min_samples": 1, "min_per_class": 0, "copies": copies, **given}
     if not {"psam", "pheno", "pfile"} & given.keys():  # it is not read before the genotypes are
-        options |= {"pheno": copies / "no.pheno", "allow_no_sex": True}
-    return open_cohort(DataOptions(**options))  # type: ignore[arg-type]
+        given |= {"pheno": copies / "no.pheno", "allow_no_sex": True}
+    return opening.read(copies=copies, **given)
 
 
 def opened(copies: Path, **given: object) -> PlinkData:
@@ -91,31 +91,11 @@ def opened(copies: Path, **given: object) -> PlinkData:
     return data
 
 
-def found(report: Report, code: Code) -> list[str]:
-    return [f"{each.message} {each.read} {each.expected} {each.remedy}" for each in report.findings
-            if each.code == code]  # fmt: skip
-
-
-def same(mine: PlinkData, theirs: PlinkData) -> None:
-    """The same variants, people, dosages and calls."""
-    assert mine.panel.digest == theirs.panel.digest
-    assert (mine.variants.a1_is_first == theirs.variants.a1_is_first).all()
-    assert (mine.samples.sex == theirs.samples.sex).all()
-    assert np.array_equal(mine.samples.phenotype, theirs.samples.phenotype, equal_nan=True)
-    rows = [data.variants.row for data in (mine, theirs)]
-    dosages = [data.genotypes.dosages(row) for data, row in zip((mine, theirs), rows, strict=True)]
-    assert (dosages[0] == dosages[1]).all()
-    calls = [codes_of(data.genotypes, row) for data, row in zip((mine, theirs), rows, strict=True)]
-    assert (calls[0] == calls[1]).all()
-
-
 def of_plink2(plink2: Callable[..., None], prefix: Path, psam: Path, *arguments: object) -> PlinkData:
     """The cohort that plink2 makes of the file."""
     plink2(*arguments, "--make-pgen", "--out", prefix)
     shutil.copy(psam, f"{prefix}.psam")
-    data, report = open_cohort(DataOptions(pfile=prefix, min_samples=1, min_per_class=0))
-    assert data is not None, report.findings
-    return data
+    return opening.opened(pfile=prefix)
 
 
 @pytest.mark.parametrize("field", ["HDS", "DS", "GP", "GT"])
@@ -211,18 +191,8 @@ def test_a_bgen_is_read_as_plink2_reads_it(
     imputed: Path, bits: int, version: str, plink2: Callable[..., None], tmp_path: Path
 ) -> None:
     psam = imputed.with_suffix(".psam")
-    plink2(
-        "--vcf",
-        imputed,
-        "dosage=DS",
-        "--psam",
-        psam,
-        "--export",
-        version,
-        f"bits={bits}",
-        "--out",
-        tmp_path / "t",
-    )
+    exported = ("--export", version, f"bits={bits}", "--out", tmp_path / "t")
+    plink2("--vcf", imputed, "dosage=DS", "--psam", psam, *exported)
     path, sample = tmp_path / "t.bgen", tmp_path / "t.sample"
     theirs = of_plink2(plink2, tmp_path / "p", psam, "--bgen", path, "ref-first", "--sample", sample)
     same(opened(tmp_path, bgen=path, sample=sample, psam=psam), theirs)
@@ -260,8 +230,7 @@ def test_every_probability_is_rounded_as_plink2_rounds_it(
     pheno.write_text("FID IID Y\n" + "".join(f"{k} {k} {k % 2 + 1}\n" for k in range(1, len(pairs) + 1)))
     plink2("--bgen", path, "ref-first", "--sample", sample, "--make-pgen", "--out", tmp_path / "p")
     mine = opened(tmp_path, bgen=path, sample=sample, pheno=pheno)
-    theirs = opened(None, pfile=tmp_path / "p", pheno=pheno)  # type: ignore[arg-type]
-    same(mine, theirs)
+    same(mine, opening.opened(pfile=tmp_path / "p", pheno=pheno))
 
 
 def test_bgen_1_1_is_read_as_plink2_reads_it(plink2: Callable[..., None], tmp_path: Path) -> None:
@@ -287,7 +256,7 @@ def test_bgen_1_1_is_read_as_plink2_reads_it(plink2: Callable[..., None], tmp_pa
     pheno.write_text("FID IID Y\n" + "".join(f"{k} {k} {k % 2 + 1}\n" for k in range(1, n + 1)))
     plink2("--bgen", path, "ref-first", "--sample", sample, "--make-pgen", "--out", tmp_path / "p")
     mine = opened(tmp_path, bgen=path, sample=sample, pheno=pheno)
-    same(mine, opened(None, pfile=tmp_path / "p", pheno=pheno))  # type: ignore[arg-type]
+    same(mine, opening.opened(pfile=tmp_path / "p", pheno=pheno))
 
 
 def test_a_bgen_with_people_of_one_allele(plink2: Callable[..., None], tmp_path: Path) -> None:
@@ -505,8 +474,7 @@ def test_poorly_imputed_variants_are_those_of_plink2(
         wanted = left_by_plink2(plink2, prefix, least)
         assert 10 < len(wanted) < VARIANTS - 10
         for given in files:
-            options = {"copies": tmp_path, "min_samples": 1, "min_per_class": 0, **given}
-            data, report = open_cohort(DataOptions(minimac3_r2_filter=least, **options))  # type: ignore[arg-type]
+            data, report = opening.read(minimac3_r2_filter=least, **{"copies": tmp_path, **given})
             assert data is not None, report.findings
             assert sorted(data.panel.name.tolist()) == sorted(name.encode() for name in wanted)
             assert report.summary["imputation"][f"left out, below {least:g}"] == VARIANTS - len(wanted)

@@ -13,17 +13,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from opening import opened, read, said
 
 from unpooled.errors import DataProblem
 from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.kernels.packing import MISSING, pack_copies
 from unpooled_client.data import estimate
 from unpooled_client.data.checks.calls import codes_of
-from unpooled_client.data.cohort import PlinkData, open_cohort
-from unpooled_client.data.findings.report import Code, Report, Severity
-from unpooled_client.data.options import DataOptions
+from unpooled_client.data.findings.report import Code, Severity
 
-FLOORS = {"min_samples": 1, "min_per_class": 0}
 CODES = {0: 3, 1: 2, 2: 0, MISSING: 1}
 
 
@@ -44,16 +42,8 @@ def copied(made: Path, tmp_path: Path) -> Path:
     return tmp_path / "t"
 
 
-def opened(**given: object) -> PlinkData:
-    data, report = open_cohort(DataOptions(**{**FLOORS, **given}))  # type: ignore[arg-type]
-    assert data is not None, report.findings
-    return data
-
-
 def found(prefix: Path, code: Code, **options: object) -> list[str]:
-    report: Report = open_cohort(DataOptions(pfile=prefix, **FLOORS, **options))[1]  # type: ignore[arg-type]
-    return [f"{each.message} {each.read} {each.expected} {each.remedy}" for each in report.findings
-            if each.code == code]  # fmt: skip
+    return said(read(pfile=prefix, **options)[1], code)
 
 
 def test_packed_copies_are_the_codes_of_a_bed() -> None:
@@ -90,7 +80,7 @@ def test_dosages_are_told(made: Path, copied: Path, plink2: Callable[..., None])
 def test_a_study_of_dosages_tells_who_has_calls_alone(made: Path) -> None:
     """It goes on with whole copies; whoever has dosages hears nothing of it."""
     for given, count in ({"bfile": made}, 1), ({"pfile": made}, 0):
-        data, report = open_cohort(DataOptions(**given, dosages=True, **FLOORS))
+        data, report = read(**given, dosages=True)
         assert data is not None
         told = [each for each in report.findings if each.code == Code.CALLS_ONLY]
         assert len(told) == count and all("whole copies" in each.message for each in told)
@@ -103,7 +93,7 @@ def test_the_estimate_counts_what_pgenlib_holds_and_dosages(
     monkeypatch.setattr(estimate, "DOSAGE", 1e9)
 
     def told(**given: object) -> float:
-        report = open_cohort(DataOptions(**FLOORS, **given))[1]  # type: ignore[arg-type]
+        report = read(**given)[1]
         return float(report.summary["estimate"]["memory"].split()[1])
 
     assert told(bfile=made) < 1
@@ -235,39 +225,6 @@ def test_every_code_that_a_plink_writes_is_read(files: Any, program: str, style:
     assert found == wanted
 
 
-def test_a_pgen_with_several_alleles(plink2: Callable[..., None], tmp_path: Path) -> None:
-    rng = np.random.default_rng(6)
-    head = [
-        "#CHROM",
-        "POS",
-        "ID",
-        "REF",
-        "ALT",
-        "QUAL",
-        "FILTER",
-        "INFO",
-        "FORMAT",
-        *(f"i{k}" for k in range(60)),
-    ]
-    lines = ["##fileformat=VCFv4.2", "##contig=<ID=1>",
-             '##FORMAT=<ID=GT,Number=1,Type=String,Description="Genotype">', "\t".join(head)]  # fmt: skip
-    for k in range(20):
-        alleles = ("C,T", 3) if k % 5 == 0 else ("C", 2)
-        calls = (f"{a}/{b}" for a, b in rng.integers(0, alleles[1], (60, 2)).tolist())
-        lines.append("\t".join(["1", str(100 + k), f"rs{k}", "A", alleles[0], ".", ".", ".", "GT", *calls]))
-    (vcf := tmp_path / "m.vcf").write_text("\n".join(lines) + "\n")
-    prefix = tmp_path / "m"
-    plink2("--vcf", vcf, "--make-pgen", "--out", prefix)
-    people = (f"i{k}\t{1 + k % 2}\t{1 + k % 3 // 2}" for k in range(60))
-    Path(f"{prefix}.psam").write_text("\n".join(["#IID\tSEX\tY", *people]) + "\n")
-    plink2("--pfile", prefix, "--max-alleles", 2, "--make-bed", "--out", prefix)
-    mine, theirs = opened(pfile=prefix), opened(bfile=prefix)
-    assert len(mine.panel) == 16 and mine.panel.digest == theirs.panel.digest
-    whole = slice(None)
-    calls = [data.align(mine.panel).packed(whole).words[:, 0] for data in (mine, theirs)]
-    assert (calls[0] == calls[1]).all()
-
-
 def test_an_allele_that_was_not_seen_is_a_dot(copied: Path) -> None:
     path = Path(f"{copied}.pvar")
     path.write_text(
@@ -328,7 +285,7 @@ def test_a_psam_without_a_phenotype(copied: Path) -> None:
 def test_errors_name_the_column_of_the_psam(copied: Path) -> None:
     path = Path(f"{copied}.psam")
     path.write_text(path.read_text().replace("\t2\n", "\tcase\n", 1))
-    report = open_cohort(DataOptions(pfile=copied))[1]
+    report = read(pfile=copied)[1]
     [finding] = [each for each in report.of(Severity.ERROR) if each.code == Code.PHENOTYPE_TEXT]
     assert (finding.column, finding.read) == (3, "case")
 
@@ -342,7 +299,7 @@ def test_damage_is_a_finding(copied: Path, kind: str) -> None:
         start, stop = np.sort(rng.integers(0, len(good), 2))
         stop = min(int(stop), int(start) + int(rng.integers(0, 40)))
         path.write_bytes(good[:start] + rng.bytes(int(rng.integers(0, 9))) + good[stop:])
-        data, report = open_cohort(DataOptions(pfile=copied, **FLOORS))  # type: ignore[arg-type]
+        data, report = read(pfile=copied)
         assert (data is None) == bool(report.of(Severity.ERROR))
         if data is not None:
             with contextlib.suppress(DataProblem):

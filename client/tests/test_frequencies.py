@@ -7,16 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import opening
 import pytest
 from click.testing import CliRunner
+from opening import findings as found
 from scipy.stats import chi2_contingency
 
 from tests.plinks import call, plink2, write_bed
 from unpooled.panel.panel import Panel
 from unpooled_client.commands.check import check
-from unpooled_client.data.cohort import PlinkData, open_cohort
-from unpooled_client.data.findings.report import Code, Finding, Report, Severity
-from unpooled_client.data.options import DataOptions
+from unpooled_client.data.cohort import PlinkData
+from unpooled_client.data.findings.report import Code, Report, Severity
 from unpooled_client.data.plink.variants import Variants
 from unpooled_client.data.thorough.frequencies import (
     Reference,
@@ -51,9 +52,7 @@ def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def opened(prefix: Path) -> PlinkData:
-    data, report = open_cohort(DataOptions(bfile=prefix))
-    assert data is not None, report.findings
-    return data
+    return opening.opened(bfile=prefix)
 
 
 def reference(path: Path, lines: list[str], header: str = "#CHROM ID REF ALT ALT_FREQS OBS_CT") -> Path:
@@ -65,10 +64,6 @@ def compared(data: PlinkData, path: Path) -> Report:
     report = Report()
     check_frequencies(data, path, report)
     return report
-
-
-def found(report: Report, code: Code) -> list[Finding]:
-    return [finding for finding in report.findings if finding.code == code]
 
 
 def truly(k: int, other: bool = False) -> float:
@@ -96,8 +91,7 @@ def test_frequencies_of_dosages_are_those_of_plink2(tmp_path: Path) -> None:
     made = tmp_path / "t"
     plink2("--dummy", 120, 200, 0.05, 0.02, "dosage-freq=0.5", "--seed", 3, "--out", made)
     plink2("--pfile", made, "--freq", "--out", made)
-    data, report = open_cohort(DataOptions(pfile=made, min_samples=1, min_per_class=0))
-    assert data is not None, report.findings
+    data = opening.opened(pfile=made)
     path = made.with_suffix(".afreq")
     assert compared(data, path).summary["frequencies"]["distribution"]["to 0.01"] == 200
     read = _read(path, Report())

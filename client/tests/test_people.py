@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from opening import findings as found
 
 from tests.plinks import plink2, rows, write_bed
 from unpooled.kernels.kinship import SCREEN, related
 from unpooled_client.commands.check import check
 from unpooled_client.data.cohort import PlinkData, open_cohort
-from unpooled_client.data.findings.report import Code, Finding, Report
+from unpooled_client.data.findings.report import Code, Report
 from unpooled_client.data.options import DataOptions
 from unpooled_client.data.thorough import people
 from unpooled_client.data.thorough.people import check_people
@@ -56,10 +57,6 @@ def looked_at(prefix: Path, cutoff: float | None = None, **given: object) -> tup
     assert data is not None, report.findings
     check_people(data, cutoff, report)
     return data, report
-
-
-def found(report: Report, code: Code) -> list[Finding]:
-    return [finding for finding in report.findings if finding.code == code]
 
 
 def test_kinship_is_plink2s(prefix: Path, tmp_path: Path) -> None:

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import shutil
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations_with_replacement
 from pathlib import Path
 
 import cyvcf2
 import numpy as np
+import opening
 import pytest
 from bgen import BgenWriter
+from opening import findings, same, write_psam
 
 from unpooled.kernels.dosages import COPY, NO_DOSAGE
-from unpooled_client.data.checks.calls import codes_of
-from unpooled_client.data.cohort import PlinkData, open_cohort
+from unpooled_client.data.cohort import PlinkData
 from unpooled_client.data.findings.report import Code, Report, Severity
-from unpooled_client.data.options import DataOptions
 from unpooled_client.data.plink.bim import read_bim
 from unpooled_client.data.plink.pgen import PgenFile
 from unpooled_client.data.plink.split import Split
@@ -49,45 +49,15 @@ def write_vcf(path: Path, rows: list[Row], info: str = ".") -> Path:
         for k, (chromosome, position, alt, fields, cells) in enumerate(rows)
     ]
     path.write_text(HEADER + "\n".join(["\t".join(titles), *lines]) + "\n")
-    write_people(path.with_suffix(".psam"), len(people))
+    write_psam(path.with_suffix(".psam"), len(people))
     return path
 
 
-def write_people(path: Path, people: int) -> Path:
-    """Men and women, cases and controls."""
-    rows = (f"i{k}\t{1 + k % 2}\t{1 + k // 2 % 2}" for k in range(people))
-    path.write_text("\n".join(["#IID\tSEX\tY", *rows]) + "\n")
-    return path
-
-
-def read(**given: object) -> tuple[PlinkData | None, Report]:
-    options = {"min_samples": 1, "min_per_class": 0, "by_place": True, **given}
-    return open_cohort(DataOptions(**options))  # type: ignore[arg-type]
-
-
-def opened(**given: object) -> PlinkData:
-    data, report = read(**given)
-    assert data is not None, report.findings
-    return data
+read, opened = (functools.partial(each, by_place=True) for each in (opening.read, opening.opened))
 
 
 def found(report: Report, code: Code) -> list[tuple[str, int]]:
-    return [(f"{each.severity}: {each.message} {each.read}", each.count)
-            for each in report.findings if each.code == code]  # fmt: skip
-
-
-def same(mine: PlinkData, theirs: PlinkData) -> None:
-    """The same variants in the same order, with the same calls and dosages, however they are asked for."""
-    assert mine.panel.digest == theirs.panel.digest
-    assert (mine.variants.a1_is_first == theirs.variants.a1_is_first).all()
-    rows = [data.variants.row.astype(np.int64) for data in (mine, theirs)]
-    mixed = np.random.default_rng(3).permutation(len(rows[0]))
-    for order in (np.arange(len(mixed)), mixed, mixed[:7]):
-        each = list(zip((mine, theirs), (row[order] for row in rows), strict=True))
-        dosages = [data.genotypes.dosages(row) for data, row in each]
-        assert (dosages[0] == dosages[1]).all()
-        calls = [codes_of(data.genotypes, row) for data, row in each]
-        assert (calls[0] == calls[1]).all()
+    return [(f"{each.severity}: {each.message} {each.read}", each.count) for each in findings(report, code)]
 
 
 def of_pfile(prefix: Path, psam: Path) -> PlinkData:
@@ -163,6 +133,19 @@ def test_a_pgen_with_phase_is_split_as_if_by_hand(
     assert isinstance(mine.genotypes, PgenFile) and isinstance(theirs.genotypes, PgenFile)
     quality = [each.minimac3_r2(rows) for each in (mine.genotypes, theirs.genotypes)]
     assert np.array_equal(*quality, equal_nan=True)
+
+
+def test_by_id_a_pgen_keeps_the_variants_of_two_alleles(
+    called: Called, plink2: Callable[..., None], tmp_path: Path
+) -> None:
+    for name, more in (("t", []), ("p", ["--max-alleles", 2])):
+        plink2(
+            "--vcf", called.unphased, "--psam", called.psam, "--make-pgen", *more, "--out", tmp_path / name
+        )
+        shutil.copy(called.psam, tmp_path / f"{name}.psam")
+    mine, theirs = (opening.opened(pfile=tmp_path / name) for name in ("t", "p"))
+    assert len(mine.panel) == 3 * sum("," not in ALTERNATES[k % 6] for k in range(40))
+    same(mine, theirs)
 
 
 @pytest.mark.parametrize("kind", ["vcf", "vcf.gz", "bcf"])
@@ -285,7 +268,7 @@ def test_a_bgen_is_split_as_if_by_hand(
         ]
         one = random.multinomial(top, random.dirichlet(np.full(alleles, 0.3), PEOPLE))
         lacks = random.random(PEOPLE) < 0.1
-        add = partial(add_variant, k, ploidy, lacks, phased, bits)
+        add = functools.partial(add_variant, k, ploidy, lacks, phased, bits)
         add(whole, alts, units, one)
         for allele, alt in enumerate(alts, 1):
             of_one = np.stack([top - one[:, allele], one[:, allele]], axis=1)
@@ -297,7 +280,7 @@ def test_a_bgen_is_split_as_if_by_hand(
             add(split, [alt], of_two, of_one)
     whole.close()
     split.close()
-    psam, sample = write_people(tmp_path / "t.psam", PEOPLE), tmp_path / "t.sample"
+    psam, sample = write_psam(tmp_path / "t.psam", PEOPLE), tmp_path / "t.sample"
     rows = "".join(f"{name} {name} 0 {1 + k % 2}\n" for k, name in enumerate(people))
     sample.write_text("ID_1 ID_2 missing sex\n0 0 0 D\n" + rows)
     plink2("--bgen", paths[1], "ref-first", "--sample", sample, "--make-pgen", "--out", tmp_path / "p")
@@ -416,7 +399,7 @@ def test_a_bgen_that_names_an_allele_twice(tmp_path: Path) -> None:
     writer = BgenWriter(str(path), 2, samples=["i0", "i1"], compression="zstd", layout=2)
     writer.add_variant("v", "rs1", "1", 100, ["A", "C", "C"], np.full((2, 6), 1 / 6), bit_depth=8)
     writer.close()
-    psam = write_people(tmp_path / "t.psam", 2)
+    psam = write_psam(tmp_path / "t.psam", 2)
     [(said, _)] = found(read(bgen=path, psam=psam, copies=tmp_path)[1], Code.COPY)
     assert "twice" in said and "1:100" in said
 
