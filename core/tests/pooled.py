@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from tests.people import cohorts_of, people
 from tests.plinks import needed, plink, plink2, write_bed
 from unpooled.asking.cohort import ArrayCohort, Samples
 from unpooled.panel.panel import Panel
@@ -65,9 +66,7 @@ class Pool:
         swapped = np.array([a1 > a2 for *_, a1, a2 in self.variants])
         turned = swapped[:, None] & (self.copies >= 0)
         first = np.where(turned, 2 - self.copies, self.copies).astype(np.int8)
-        s, inside = self.samples, [np.flatnonzero(of == cohort) for cohort in range(count)]
-        each = [Samples(s.phenotype[k], s.sex[k], s.founder[k], s.kept[k], s.covariates[k]) for k in inside]
-        return [ArrayCohort(own, first[:, k], swapped) for own, k in zip(each, inside, strict=True)]
+        return cohorts_of(self.samples, first, [of == cohort for cohort in range(count)], swapped)
 
     def cohort_of(self, shares: Sequence[float], seed: int = 0) -> np.ndarray:
         """Deal people at random to so many uneven cohorts, and return each one's."""
@@ -191,10 +190,8 @@ def quantities(
     y[random.random(n) < 0.05] = np.nan
     if covariates:
         cov[random.random(n) < 0.03, 0] = np.nan
-    samples = Samples(
-        y, random.integers(0, 3, n).astype(np.uint8), random.random(n) < 0.8, np.ones(n, bool), cov
-    )
-    return Quantities(samples, rows, copies)
+    sex, founder = random.integers(0, 3, n).astype(np.uint8), random.random(n) < 0.8
+    return Quantities(people(y, cov, sex=sex, founder=founder), rows, copies)
 
 
 def statuses(
@@ -219,8 +216,7 @@ def statuses(
     if covariates:
         cov[random.random(n) < 0.02, 0] = np.nan
     sex = random.choice([1, 2, 0], n, p=[0.5, 0.4, 0.1]).astype(np.uint8)
-    samples = Samples(y, sex, random.random(n) < 0.9, np.ones(n, bool), cov + 5)
-    return Statuses(samples, rows, copies)
+    return Statuses(people(y, cov + 5, sex=sex, founder=random.random(n) < 0.9), rows, copies)
 
 
 GENERATED: dict[str, Callable[..., Quantities | Statuses]] = {"linear": quantities, "logistic": statuses}
@@ -240,13 +236,9 @@ def mice(phenotype: int) -> Quantities:
     n = len(fam)
     random = np.random.default_rng(1)
     cov = np.column_stack([random.normal(170, 9, n), random.integers(0, 2, n).astype(float)])
-    samples = Samples(
-        value,
-        np.array([int(row[4]) for row in fam], np.uint8),
-        np.array([row[2:4] == [b"0", b"0"] for row in fam]),
-        np.ones(n, bool),
-        cov,
-    )
+    sex = np.array([int(row[4]) for row in fam], np.uint8)
+    founder = np.array([row[2:4] == [b"0", b"0"] for row in fam])
+    samples = people(value, cov, sex=sex, founder=founder)
     codes_of = {b"X": 20, b"Y": 21, b"XY": 22, b"MT": 23}
     rows = [
         (codes_of[c] if c in codes_of else int(c), int(at), name, a1, a2) for c, name, _, at, a1, a2 in bim

@@ -9,6 +9,8 @@ import numpy as np
 import pooled as pools
 from sklearn.linear_model import LinearRegression, Ridge
 
+from tests.people import people as everyone
+from tests.people import some
 from unpooled.asking.cohort import ArrayCohort, Cohort, Dosages, Packed, Samples, dosages_of
 from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.methods import check
@@ -58,9 +60,7 @@ class Pooled:
         found: list[Cohort] = []
         for number in range(self.plan.cohorts):
             inside = self.of_cohort == number
-            each = (getattr(self.samples, name)[inside] for name in ("phenotype", "sex", "founder", "kept"))
-            samples = Samples(*each, self.samples.covariates[inside])
-            copies = self.copies[:, inside]
+            samples, copies = some(self.samples, inside), self.copies[:, inside]
             if DOSAGES.of(self.plan):
                 imputed = np.where(copies < 0, NO_DOSAGE, copies * COPY).astype(np.uint16)
                 found.append(ArrayCohort(samples, np.rint(copies).astype(np.int8), swapped, imputed))
@@ -148,10 +148,8 @@ def pooled(
         covariates=tuple(Covariate(f"c{k}") for k in range(covariates)),
         **more,
     )
-    everyone = np.ones(people, bool)
-    samples = Samples(phenotype, np.ones(people, np.uint8), everyone, everyone, c)
     of_cohort = random.choice(cohorts, people, p=None if weights is None else weights / np.sum(weights))
-    return Pooled(plan, panel, copies, samples, of_cohort)
+    return Pooled(plan, panel, copies, everyone(phenotype, c), of_cohort)
 
 
 def mice(phenotype: int) -> Pooled:
@@ -159,9 +157,7 @@ def mice(phenotype: int) -> Pooled:
     found = pools.mice(5 + phenotype)
     first = np.array([a1 < a2 for *_, a1, a2 in found.variants])
     copies = np.where(first[:, None] | (found.copies < 0), found.copies, 2 - found.copies).astype(np.int8)
-    y, n = found.samples.phenotype, len(found.samples)
+    y = found.samples.phenotype
     plan = Plan("polygenic", "y", 3, NO_KEY, trait="quantitative", autosomes=19, files=("score",), maf=0.01)
-    everyone = np.ones(n, bool)
-    samples = Samples(y, np.ones(n, np.uint8), everyone, everyone, np.zeros((n, 0)))
-    panel, of_cohort = Panel.of(found.variants), np.random.default_rng(5).integers(0, 3, n)
-    return Pooled(plan, panel, copies, samples, of_cohort)
+    of_cohort = np.random.default_rng(5).integers(0, 3, len(y))
+    return Pooled(plan, Panel.of(found.variants), copies, everyone(y), of_cohort)

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from asking import followed, study_of
 
+from tests.people import people
 from unpooled.asking import question as questions
-from unpooled.asking.cohort import ArrayCohort, Samples
+from unpooled.asking.cohort import ArrayCohort
 from unpooled.asking.question import Arrays, Question
 from unpooled.methods.chi_square import CHI_SQUARE, Census, CountGenotypes
 from unpooled.methods.shared.chunks import DIPLOID, MT, X, Y, chromosome_class, chunks_of
@@ -38,12 +39,11 @@ def make_cohorts(
     random = np.random.default_rng(seed)
     return [
         ArrayCohort(
-            Samples(
+            people(
                 random.choice([0.0, 1.0, np.nan], n, p=[0.5, 0.4, 0.1]),
-                random.integers(0, 3, n).astype(np.uint8),
-                random.random(n) < 0.8,
-                random.random(n) >= removed,
-                np.zeros((n, 0)),
+                sex=random.integers(0, 3, n).astype(np.uint8),
+                founder=random.random(n) < 0.8,
+                kept=random.random(n) >= removed,
             ),
             random.integers(-1, 3, (len(panel), n)).astype(np.int8),
             random.random(len(panel)) < 0.5,

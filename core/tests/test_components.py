@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unpooled.asking.cohort import ArrayCohort, Samples
+from tests.people import people as samples_of
+from tests.people import some
+from unpooled.asking.cohort import ArrayCohort
 from unpooled.errors import Refuse, UnpooledError
 from unpooled.formats.density import read_density, write_density
 from unpooled.formats.eigenvectors import Loadings
@@ -70,19 +72,10 @@ def cohorts() -> list[ArrayCohort]:
             copies[variant, sum(SIZES[:cohort]) + np.flatnonzero(kept[sum(SIZES[:cohort]) :])[:carry]] = 1
     swapped = random.random((len(SIZES), m)) < 0.5
     edges = np.cumsum((0, *SIZES)).tolist()
+    everyone = samples_of(np.full(n, np.nan), sex=np.zeros(n, np.uint8), founder=founder, kept=kept)
     return [
-        ArrayCohort(
-            Samples(
-                np.full(stop - begin, np.nan),
-                np.zeros(stop - begin, np.uint8),
-                founder[begin:stop],
-                kept[begin:stop],
-                np.zeros((stop - begin, 0)),
-            ),
-            copies[:, begin:stop],
-            of_file,
-        )
-        for begin, stop, of_file in zip(edges, edges[1:], swapped, strict=False)
+        ArrayCohort(some(everyone, who), copies[:, who], of_file)
+        for who, of_file in zip(map(slice, edges, edges[1:]), swapped, strict=True)
     ]
 
 

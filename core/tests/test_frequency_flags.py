@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from scipy.stats import hypergeom
 
+from tests.people import people
 from unpooled import run
-from unpooled.asking.cohort import FEMALE, MALE, ArrayCohort, Samples
+from unpooled.asking.cohort import FEMALE, MALE, ArrayCohort
 from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.methods import ALGORITHMS
 from unpooled.methods.frequencies import CountFar, scores
@@ -54,12 +55,11 @@ def cohorts_of(seed: int, off: Sequence[int] = ()) -> tuple[list[ArrayCohort], l
         copies = random.binomial(2, np.where(np.arange(VARIANTS)[:, None] < OFF, 1 - minor, minor)
                                  if k in off else minor, (VARIANTS, n)).astype(np.int8)  # fmt: skip
         copies[random.random(copies.shape) < 0.02] = -1
-        samples = Samples(
-            random.integers(0, 2, n).astype(float),
-            random.choice([MALE, FEMALE], n).astype(np.uint8),
-            random.random(n) < 0.9,
-            random.random(n) < 0.95,
-            np.zeros((n, 0)),
+        samples = people(
+            random.integers(0, 2, n),
+            sex=random.choice([MALE, FEMALE], n).astype(np.uint8),
+            founder=random.random(n) < 0.9,
+            kept=random.random(n) < 0.95,
         )
         found.append(ArrayCohort(samples, copies, random.random(VARIANTS) < 0.5, None))
         copies_of.append(copies)

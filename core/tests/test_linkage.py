@@ -12,7 +12,9 @@ from scipy.optimize import minimize_scalar
 
 from tests.contract.runs import run_of
 from tests.contract.studies import Small
-from unpooled.asking.cohort import ArrayCohort, Samples
+from tests.people import cohorts_of as dealt
+from tests.people import people
+from unpooled.asking.cohort import ArrayCohort
 from unpooled.methods import usual, with_chunks
 from unpooled.methods.ld.candidates import r_squared
 from unpooled.methods.ld.leads import LINKAGE, SumWithLeads
@@ -121,15 +123,7 @@ def cohorts_of(missing: float = 0.0) -> list[ArrayCohort]:
     copies[ENOUGH] = place >= PEOPLE - np.array([40, 10, 0])[cohort]
     phenotype = copies[LEAD] + 3 * copies[FEW] + random.normal(size=n)
     copies[random.random(copies.shape) < missing] = -1
-    everyone = np.ones(PEOPLE, bool)
-    return [
-        ArrayCohort(
-            Samples(phenotype[here], np.ones(PEOPLE, np.uint8), everyone, everyone, np.zeros((PEOPLE, 0))),
-            copies[:, here].astype(np.int8),
-            np.zeros(2 * NEAR, bool),
-        )
-        for here in (slice(k * PEOPLE, (k + 1) * PEOPLE) for k in range(COHORTS))
-    ]
+    return dealt(people(phenotype), copies, np.split(np.arange(n), COHORTS))
 
 
 def named(asked: Followed, kind: type[SumPairs]) -> set[int]:

@@ -163,12 +163,8 @@ def test_several_phenotypes_have_predictions_of_their_own(same_people: bool) -> 
     both = replace(pool, samples=replace(pool.samples, further=(other,)))
     alone = [pool, replace(pool, samples=replace(pool.samples, phenotype=other))]
     about: dict[str, Any] = {"files": ("assoc",), "missing": "mean", "loco": True}
-    cohorts = [
-        replace(cohort, samples=replace(cohort.samples, further=(other[of == k],)))
-        for k, cohort in enumerate(pool.dealt(of, 3))
-    ]
     several = both.plan(3, phenotypes=("second",), require_pheno=same_people, **about)
-    found = run(several, panel, cohorts)
+    found = run(several, panel, both.dealt(of, 3))
     for name, one in zip(("trait", "second"), alone, strict=True):
         expected = run(one.plan(3, **about), panel, one.dealt(of, 3))
         for column in ("variant", "beta", "se"):

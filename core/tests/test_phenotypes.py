@@ -16,8 +16,9 @@ import pytest
 from asking import followed
 
 from tests.contract.studies import STUDIES, of_variants
+from tests.people import people
 from unpooled.asking import question as questions
-from unpooled.asking.cohort import ArrayCohort, Samples
+from unpooled.asking.cohort import ArrayCohort
 from unpooled.asking.question import Arrays
 from unpooled.described.file_list import report_name, result_files
 from unpooled.errors import Refuse
@@ -244,37 +245,23 @@ PEOPLE = 40
 def cohorts_of(trait: str, lacking: Sequence[Sequence[int]]) -> list[ArrayCohort]:
     """Three cohorts with as many phenotypes as lists of people who lack one, the first cohort's first."""
     random = np.random.default_rng(5)
-    everyone, made = np.ones(PEOPLE, bool), []
+    made = []
     for number in range(3):
         values = random.normal(size=(len(lacking), PEOPLE))
         if trait == "case/control":
             values = np.array([np.arange(PEOPLE) % 2 == 0] * len(lacking)).astype(float)
         for column, who in zip(values, lacking, strict=True):
             column[[place % PEOPLE for place in who if place // PEOPLE == number]] = np.nan
-        samples = Samples(
-            values[0],
-            np.ones(PEOPLE, np.uint8),
-            everyone,
-            everyone,
-            random.normal(50, 9, (PEOPLE, 1)),
-            further=tuple(values[1:]),
-        )
+        samples = people(values[0], random.normal(50, 9, (PEOPLE, 1)), further=tuple(values[1:]))
         copies = random.binomial(2, 0.4, (len(PANEL), PEOPLE)).astype(np.int8)
         made.append(ArrayCohort(samples, copies, np.zeros(len(PANEL), bool)))
     return made
 
 
 def plan_of(trait: str, count: int, **more: Any) -> Plan:
-    return Plan(
-        "linear" if trait == "quantitative" else "logistic",
-        "p0",
-        3,
-        NO_KEY,
-        trait=trait,
-        phenotypes=tuple(f"p{k}" for k in range(1, count)),
-        covariates=(Covariate("age"),),
-        **more,
-    )
+    test, others = {"quantitative": "linear"}.get(trait, "logistic"), tuple(f"p{k}" for k in range(1, count))
+    more = {"trait": trait, "phenotypes": others, "covariates": (Covariate("age"),), **more}
+    return Plan(test, "p0", 3, NO_KEY, **more)
 
 
 def study(trait: str, lacking: Sequence[Sequence[int]], **more: Any) -> dict[str, Any]:
@@ -381,13 +368,9 @@ MANY = Panel.of([(code, 1 + k, b"rs%d_%d" % (code, k), b"A", b"G") for code in C
 def drawn(random: np.random.Generator) -> tuple[Plan, list[ArrayCohort]]:
     """A plan, and three cohorts: phenotypes of any size, far from 0, some of them tied or rare."""
     phenotypes, covariates = random.integers(2, 6), random.integers(1, 10)
-    plan = Plan(
-        "linear",
-        "p0",
-        3,
-        NO_KEY,
-        trait="quantitative",
-        phenotypes=tuple(f"p{k}" for k in range(1, phenotypes)),
+    plan = plan_of(
+        "quantitative",
+        int(phenotypes),
         require_pheno=True,
         covariates=tuple(Covariate(f"c{k}") for k in range(covariates)),
         genotype_model=str(random.choice([ADDITIVE, "dominant", "genotypic"])),
@@ -401,18 +384,18 @@ def drawn(random: np.random.Generator) -> tuple[Plan, list[ArrayCohort]]:
 
 
 def cohort_drawn(random: np.random.Generator, phenotypes: int, covariates: int) -> ArrayCohort:
-    people, number = int(random.choice([60, 120])), np.arange(phenotypes)[:, None]
-    values = random.normal(size=(phenotypes, people))
+    n, number = int(random.choice([60, 120])), np.arange(phenotypes)[:, None]
+    values = random.normal(size=(phenotypes, n))
     values[1::3] = values[1::3] > 0.5  # rarer
     values[2::3] = np.round(values[2::3])  # tied
     values = np.ldexp(values + 1e3 * number[::-1], 60 * (number - 1))
     values[random.random(values.shape) < 0.05] = np.nan
-    copies = random.binomial(2, random.uniform(0, 0.6, len(MANY))[:, None], (len(MANY), people))
+    copies = random.binomial(2, random.uniform(0, 0.6, len(MANY))[:, None], (len(MANY), n))
     copies[random.random(copies.shape) < 0.05] = -1
-    known = random.normal(1e4, 1, (people, covariates))
+    known = random.normal(1e4, 1, (n, covariates))
     known[random.random(known.shape) < 0.01] = np.nan
-    sex, founder = random.integers(0, 3, people).astype(np.uint8), random.random(people) < 0.9
-    samples = Samples(values[0], sex, founder, np.ones(people, bool), known, further=tuple(values[1:]))
+    sex, founder = random.integers(0, 3, n).astype(np.uint8), random.random(n) < 0.9
+    samples = people(values[0], known, sex=sex, founder=founder, further=tuple(values[1:]))
     return ArrayCohort(samples, copies.astype(np.int8), random.random(len(MANY)) < 0.5)
 
 

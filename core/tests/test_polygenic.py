@@ -11,7 +11,7 @@ import pytest
 from score_pools import Pooled, mice, pooled
 from sklearn.linear_model import LinearRegression
 
-from unpooled.asking.cohort import Samples
+from tests.people import people
 from unpooled.asking.question import Arrays
 from unpooled.errors import Refuse, UnpooledError
 from unpooled.formats.scoring_file import ScoringFile, write_scoring_file
@@ -154,10 +154,7 @@ def test_shares_that_are_not_solved_are_left_out() -> None:
 
 
 def test_who_is_left_out_goes_with_the_plan_alone() -> None:
-    samples = Samples(*(np.ones(100) for _ in range(4)), np.zeros((100, 0)))
-    samples = Samples(
-        samples.phenotype, np.ones(100, np.uint8), *[np.ones(100, bool)] * 2, np.zeros((100, 0))
-    )
+    samples = people(np.ones(100))
     one, other = pooled().plan, pooled(maf=0.01).plan
     fitted, left_out = groups(samples, key_of(one), 5)
     assert left_out.sum() == 20 and (fitted ^ left_out).all()

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.people import people
 from unpooled import run as federation
-from unpooled.asking.cohort import ArrayCohort, Samples
+from unpooled.asking.cohort import ArrayCohort
 from unpooled.asking.driver import Place
 from unpooled.asking.question import Arrays, Question
 from unpooled.errors import Refuse
@@ -38,9 +39,7 @@ def cohort_of(random: np.random.Generator, columns: Sequence[np.ndarray], missin
     n = len(columns[0])
     phenotype = random.permutation(n) % 2.0
     phenotype[n - missing :] = np.nan
-    everyone = np.ones(n, bool)
-    covariates = np.column_stack(columns).astype(float)
-    samples = Samples(phenotype, np.ones(n, np.uint8), everyone, everyone, covariates)
+    samples = people(phenotype, np.column_stack(columns).astype(float))
     copies = random.binomial(2, 0.4, (len(PANEL), n)).astype(np.int8)
     return ArrayCohort(samples, copies, np.zeros(len(PANEL), bool))
 

@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 import unpooled
+from tests.people import cohorts_of, people
 from unpooled.asking import question as questions
-from unpooled.asking.cohort import ArrayCohort, ArrayTable, Samples
+from unpooled.asking.cohort import ArrayCohort, ArrayTable
 from unpooled.asking.driver import Running
 from unpooled.errors import BoundError, Refuse
 from unpooled.methods.components.procedure import refuse_unsettled
@@ -59,7 +60,7 @@ def study(test: str, phenotype: np.ndarray, *columns: np.ndarray, alone: bool = 
 
 def few_nonfounders() -> None:
     plan = Plan("prune", "y", COHORTS, NO_KEY, indep_pairwise="5 1 0.5", nonfounders=True)
-    cohorts = [cohort_of(k, A[k::COHORTS], np.zeros((len(A[k::COHORTS]), 0))) for k in range(COHORTS)]
+    cohorts = [cohort_of(k, A[k::COHORTS]) for k in range(COHORTS)]
     for cohort in cohorts:
         cohort.samples.founder[0] = False
     run(plan, PANEL, cohorts)
@@ -67,23 +68,21 @@ def few_nonfounders() -> None:
 
 def few_women() -> None:
     plan = Plan("linear", "y", 4, NO_KEY, trait="quantitative", cohorts_apart=True)
-    cohorts = [cohort_of(k, A[k::4], np.zeros((len(A[k::4]), 0))) for k in range(4)]
+    cohorts = [cohort_of(k, A[k::4]) for k in range(4)]
     for cohort in cohorts:
         cohort.samples.sex[0] = 2
     run(plan, PANEL, cohorts)
 
 
-def cohort_of(number: int, phenotype: np.ndarray, covariates: np.ndarray) -> ArrayCohort:
+def cohort_of(number: int, phenotype: np.ndarray, covariates: np.ndarray | None = None) -> ArrayCohort:
     """Return a cohort with a variant that does not vary, one that few carry, and one that people of one
     cohort carry.
     """
-    n, everyone = len(phenotype), np.ones(len(phenotype), bool)
-    samples = Samples(phenotype, np.ones(n, np.uint8), everyone.copy(), everyone, covariates)
-    copies = np.random.default_rng(1).binomial(2, 0.4, (len(PANEL), n)).astype(np.int8)
+    copies = np.random.default_rng(1).binomial(2, 0.4, (len(PANEL), len(phenotype))).astype(np.int8)
     copies[len(NAMES) - 3 : len(NAMES)] = 0
     copies[NAMES.index(b"rare"), :2] = number > 0
     copies[NAMES.index(b"one"), :20] = number == 0
-    return ArrayCohort(samples, copies, np.zeros(len(PANEL), bool))
+    return ArrayCohort(people(phenotype, covariates), copies, np.zeros(len(PANEL), bool))
 
 
 def tables(method: str, *parts: np.ndarray, **more: Any) -> None:
@@ -140,14 +139,9 @@ def noisy_products(columns: int, epsilon: float) -> None:
 def far_out() -> None:
     """One person has all rarer alleles of 200 variants."""
     panel = Panel.of([(1, k, f"v{k}".encode(), b"A", b"G") for k in range(200)])
-    everyone, random, cohorts = np.ones(EACH, bool), np.random.default_rng(1), []
-    for number in range(COHORTS):
-        samples = Samples(
-            CASES[:EACH], np.ones(EACH, np.uint8), everyone.copy(), everyone, np.zeros((EACH, 0))
-        )
-        copies = random.binomial(2, 0.2, (200, EACH)).astype(np.int8)
-        copies[:, 0] = np.where(number == 0, 2, copies[:, 0])
-        cohorts.append(ArrayCohort(samples, copies, np.zeros(200, bool)))
+    copies = np.random.default_rng(1).binomial(2, 0.2, (200, COHORTS * EACH))
+    copies[:, 0] = 2
+    cohorts = cohorts_of(people(CASES), copies, np.split(np.arange(COHORTS * EACH), COHORTS))
     run(Plan("pca", "y", COHORTS, NO_KEY, pca=1), panel, cohorts)
 
 
@@ -177,12 +171,10 @@ def wide_region(many: int) -> None:
 
 
 def of_many(many: int, test: str, **options: Any) -> None:
-    everyone = np.ones(60, bool)
     panel = Panel.of([(1, 1 + k, b"v%d" % k, b"A", b"C") for k in range(many)])
     copies = np.random.default_rng(1).integers(0, 3, (many, 60)).astype(np.int8)
-    samples = Samples(A[:60], np.ones(60, np.uint8), everyone, everyone, np.zeros((60, 0)))
     plan = Plan(test, "y", COHORTS, NO_KEY, **options)
-    run(plan, panel, [ArrayCohort(samples, copies, np.zeros(many, bool))] * COHORTS)
+    run(plan, panel, cohorts_of(people(A[:60]), copies, [slice(60)] * COHORTS))
 
 
 def level(people: int, cohorts: int = COHORTS) -> np.ndarray:

@@ -12,8 +12,9 @@ from asking import follow, study_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.people import people
 from unpooled.asking import question as questions
-from unpooled.asking.cohort import ArrayCohort, Samples
+from unpooled.asking.cohort import ArrayCohort
 from unpooled.asking.procedure import Procedure
 from unpooled.asking.question import Arrays, Question
 from unpooled.errors import BoundError, ProtocolError, Refuse
@@ -30,15 +31,15 @@ PLAN = Plan("linear", "y", 3, NO_KEY, trait="quantitative", covariates=(Covariat
 
 
 def cohort(phenotype: np.ndarray, covariates: np.ndarray) -> ArrayCohort:
-    n = len(phenotype)
-    samples = Samples(phenotype, np.ones(n, np.uint8), np.ones(n, bool), np.ones(n, bool), covariates)
-    return ArrayCohort(samples, np.zeros((0, n), np.int8), np.zeros(0, bool))
+    return ArrayCohort(
+        people(phenotype, covariates), np.zeros((0, len(phenotype)), np.int8), np.zeros(0, bool)
+    )
 
 
 def standardised(cohorts: list[ArrayCohort], plan: Plan = PLAN) -> Columns:
     """Through the real encodings, without masks."""
-    people = sum(int(complete(c.samples).sum()) for c in cohorts)
-    found = follow(STANDARDISE(study_of(of_all(cohorts, plan)), people), sums_of(cohorts), KINDS).value
+    number = sum(int(complete(c.samples).sum()) for c in cohorts)
+    found = follow(STANDARDISE(study_of(of_all(cohorts, plan)), number), sums_of(cohorts), KINDS).value
     assert isinstance(found, Columns)
     return found
 

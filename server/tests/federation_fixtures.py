@@ -14,6 +14,7 @@ from cohort_client import Client
 from django.utils import timezone
 
 from tests import list_text
+from tests.people import people as samples_of
 from unpooled.asking.cohort import ArrayCohort, Cohort, Samples
 from unpooled.panel.panel import Panel
 from unpooled.protocol.invitation import Invitation
@@ -36,18 +37,10 @@ class Data:
     @classmethod
     def make(cls, seed: int, own: Panel, people: int = 80, covariates: int = 0) -> Data:
         random = np.random.default_rng(seed)
-        samples = Samples(
-            phenotype=random.integers(0, 2, people).astype(float),
-            sex=random.integers(1, 3, people).astype(np.uint8),
-            founder=np.ones(people, bool),
-            kept=np.ones(people, bool),
-            covariates=random.normal(size=(people, covariates)),
-        )
-        return cls(
-            own,
-            samples,
-            random.choice([-1, 0, 1, 2], (len(own), people), p=[0.1, 0.4, 0.3, 0.2]).astype(np.int8),
-        )
+        status, sex = random.integers(0, 2, people), random.integers(1, 3, people).astype(np.uint8)
+        samples = samples_of(status, random.normal(size=(people, covariates)), sex=sex)
+        copies = random.choice([-1, 0, 1, 2], (len(own), people), p=[0.1, 0.4, 0.3, 0.2])
+        return cls(own, samples, copies.astype(np.int8))
 
     def aligned(self, index: np.ndarray, swapped: np.ndarray) -> Cohort:
         return Aligned(self.people, self.genotypes[index], swapped, present=index >= 0)

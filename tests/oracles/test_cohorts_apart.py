@@ -13,7 +13,7 @@ from asking import followed
 from pooled import Quantities, quantities
 
 from tests.contract.studies import of_variants
-from unpooled.asking.cohort import ArrayCohort, Samples
+from unpooled.asking.cohort import ArrayCohort
 from unpooled.errors import Refuse
 from unpooled.kernels.dosages import COPY, NO_DOSAGE
 from unpooled.methods import check
@@ -21,6 +21,7 @@ from unpooled.panel.panel import Panel
 from unpooled.plan.plan import NO_KEY, Covariate, Plan, PlanError
 from unpooled.run import run
 
+from ..people import people, some
 from .reports import same
 
 SHARES = (9, 2, 5, 1, 4)
@@ -175,16 +176,15 @@ def test_random_federations_with_dosages_are_least_squares_with_indicators(seed:
     covariates = random.normal(size=(n, random.integers(0, 3))) + 5.0 * of[:, None]
     y = random.normal(size=n) + 100.0 * random.normal(size=len(sizes))[of] + dosages[0]
     y[random.random(n) < 0.05] = np.nan
-    everyone = np.ones(n, bool)
     cohorts = [
         ArrayCohort(
-            Samples(y[who], np.ones(len(who), np.uint8), everyone[who], everyone[who], covariates[who]),
+            some(people(y, covariates), who),
             copies[:, who],
             random.random(m) < 0.5,
             units[:, who] if k % 3 else None,
         )
         for k in range(len(sizes))
-        for who in [np.flatnonzero(of == k)]
+        for who in [of == k]
     ]
     rule = ("exact", "mean")[seed % 2]
     fields = {"trait": "quantitative", "missing": rule, "files": ("glm",), "dosages": True, "min_samples": 1}

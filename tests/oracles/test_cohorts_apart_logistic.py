@@ -14,13 +14,14 @@ from asking import followed
 from pooled import Statuses, statuses
 
 from tests.contract.studies import of_variants
-from unpooled.asking.cohort import Samples
 from unpooled.errors import Refuse
 from unpooled.methods import check
 from unpooled.methods.regression.within import FitCovariatesWithin
 from unpooled.panel.panel import Panel
 from unpooled.plan.plan import PlanError
 from unpooled.run import reports, run
+
+from ..people import some
 
 SHARES = (9, 3, 5, 4)
 APART: dict[str, Any] = {"cohorts_apart": True, "files": ("assoc", "glm"), "min_samples": 1}
@@ -153,9 +154,10 @@ def test_a_cohort_of_cases_only_says_nothing() -> None:
     pooled = uneven(pooled, of, 0.3)
     pooled.samples.phenotype[of == 4] = 1
     _, rows = study(pooled, of)
-    kept, s = of != 4, pooled.samples
-    some = Samples(s.phenotype[kept], s.sex[kept], s.founder[kept], s.kept[kept], s.covariates[kept])
-    _, without = study(replace(pooled, samples=some, copies=pooled.copies[:, kept]), of[kept])
+    kept = of != 4
+    _, without = study(
+        replace(pooled, samples=some(pooled.samples, kept), copies=pooled.copies[:, kept]), of[kept]
+    )
     both = np.isin(rows["variant"], without["variant"]) & ~np.isnan(rows["beta"][:, 0])
     places = np.searchsorted(without["variant"], rows["variant"][both])
     same = rows["first_is_a1"][both] == without["first_is_a1"][places]

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from pooled import Quantities
 
-from unpooled.asking.cohort import Samples
 from unpooled.errors import Refuse
 
 from ..conftest import MICE, Rehearse
+from ..people import people as samples_of
 from ..plinks import bfiles, plink, plink2, split
 from .reports import rows
 
@@ -150,8 +150,7 @@ def populations(people: int, variants: int = 3000) -> Quantities:
     population, ancestral = random.integers(4, size=people), random.uniform(0.1, 0.9, variants)
     own = random.beta(99 * ancestral, 99 * (1 - ancestral), (4, variants)).clip(0.03, 0.97)
     copies = random.binomial(2, own[population].T).astype(np.int8)
-    trait, everyone = population * 0.6 + random.normal(size=people), np.ones(people, bool)
-    samples = Samples(trait, np.ones(people, np.uint8), everyone, everyone, np.zeros((people, 0)))
+    samples = samples_of(population * 0.6 + random.normal(size=people))
     rows = [(1 + 20 * k // variants, 1000 + k, b"rs%d" % k, b"A", b"G") for k in range(variants)]
     return Quantities(samples, rows, copies)
 

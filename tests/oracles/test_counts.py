@@ -15,6 +15,7 @@ from unpooled.errors import Refuse
 from unpooled.formats.plink import name_width
 from unpooled.plan.result_files import FILES
 
+from ..people import people as samples_of
 from .reports import without_gc
 
 MALE, FEMALE, UNKNOWN = 1, 2, 0
@@ -52,13 +53,8 @@ def people(
     sexes: Sequence[int] = (MALE, FEMALE, UNKNOWN),
     phenotypes: Sequence[float] = (CASE, CONTROL, MISSING),
 ) -> Samples:
-    return Samples(
-        random.choice(phenotypes, n),
-        random.choice(sexes, n).astype(np.uint8),
-        random.random(n) < founders,
-        np.ones(n, bool),
-        np.zeros((n, 0)),
-    )
+    status, sex = random.choice(phenotypes, n), random.choice(sexes, n).astype(np.uint8)
+    return samples_of(status, sex=sex, founder=random.random(n) < founders)
 
 
 def variants(count: int, autosomes: int = 22) -> list[tuple[int, int, bytes, bytes, bytes]]:
@@ -186,11 +182,8 @@ def graded(people_of_each: int, case_alleles: np.ndarray, control_alleles: np.nd
 
     copies = np.concatenate([fill(case_alleles), fill(control_alleles)], axis=1).astype(np.int8)
     phenotype = np.repeat([CASE, CONTROL], people_of_each)
-    n = 2 * people_of_each
-    samples = Samples(
-        phenotype, np.full(n, FEMALE, np.uint8), np.ones(n, bool), np.ones(n, bool), np.zeros((n, 0))
-    )
-    return Pool(samples, [(1, 1 + k, b"v%d" % k, b"A", b"C") for k in range(len(copies))], copies)
+    women = samples_of(phenotype, sex=np.full(len(phenotype), FEMALE, np.uint8))
+    return Pool(women, [(1, 1 + k, b"v%d" % k, b"A", b"C") for k in range(len(copies))], copies)
 
 
 @pytest.mark.parametrize("kind", ["ordinary", "many people", "no founders", "two people", "unknown sex"])

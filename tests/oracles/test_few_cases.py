@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from pooled import Pool, Statuses, X
 
-from unpooled.asking.cohort import Samples
 from unpooled.kernels import least_squares as codes
 from unpooled.methods.regression.case_control import CaseControlCounts
 from unpooled.plan.genotype_model import Terms
 
+from ..people import people as samples_of
 from ..plinks import plink2
 from .regression import Rows
 
@@ -47,9 +47,8 @@ def grid(share: float, covariates: int, people: int = PEOPLE, times: int = 1) ->
                 copies.append(np.zeros(people, np.int8))
                 copies[-1][who] = 1 + (random.random(carriers) < carriers / 2 / people)
     rows = [(1, 1 + k, b"rs%d" % k, b"A", b"G") for k in range(len(copies))]
-    everyone = np.ones(people, bool)
     sex = random.choice(np.array([1, 2], np.uint8), people)
-    return Statuses(Samples(case, sex, everyone, everyone, columns), rows, np.array(copies))
+    return Statuses(samples_of(case, columns, sex=sex), rows, np.array(copies))
 
 
 @cache
@@ -179,8 +178,7 @@ def ties_on_x(*names: bytes) -> Statuses:
             own[random.choice(np.flatnonzero(some))] -= np.sign(excess)
         copies.append(own)
     rows = [(X, 1 + k, b"x%d" % k, *names) for k in range(len(copies))]
-    everyone = np.ones(len(sex), bool)
-    return Statuses(Samples(case, sex, everyone, everyone, np.empty((len(sex), 0))), rows, np.array(copies))
+    return Statuses(samples_of(case, sex=sex), rows, np.array(copies))
 
 
 @pytest.mark.parametrize("names", [(b"A", b"T"), (b"T", b"A")])

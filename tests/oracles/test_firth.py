@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from pooled import MT, Statuses, X, Y
 
-from unpooled.asking.cohort import Samples
 from unpooled.kernels import least_squares as codes
 from unpooled.methods.regression.case_control import CaseControlCounts
 from unpooled.methods.regression.results import TABLE_BY_FIRTH
@@ -20,6 +19,7 @@ from unpooled.plan.plan import NO_KEY, Covariate, Plan
 from unpooled.run import run
 
 from ..conftest import Rehearse
+from ..people import people as samples_of
 from ..plinks import bfiles, plink, rows, split
 from .regression import Rows
 from .reports import GLM, agreement, glm, pairs
@@ -121,9 +121,8 @@ def test_logistf_prints_the_same() -> None:
     )
     people = np.repeat(table[:, :7], table[:, 7], axis=0)
     case, age, oc, vic, vicl, vis, dia = people.T
-    everyone = np.ones(len(people), bool)
     columns = np.column_stack([age, oc, vic, vicl, vis]).astype(float)
-    samples = Samples(case.astype(float), np.full(len(people), 2, np.uint8), everyone, everyone, columns)
+    samples = samples_of(case, columns, sex=np.full(len(people), 2, np.uint8))
     pooled = Statuses(samples, [(1, 1, b"dia", b"A", b"G")], dia[None].astype(np.int8))
     rows = rows_of(pooled)
     assert len(rows["code"]) == 1
@@ -143,10 +142,9 @@ def few(cases: int, covariates: int, missing: float = 0.0) -> Statuses:
     copies[:10, case] = random.binomial(2, 0.1, (10, cases))  # strong effects
     copies[:5, ~case] = 0
     copies = np.where(random.random(copies.shape) < missing, -1, copies).astype(np.int8)
-    everyone = np.ones(n, bool)
     sex = random.choice([1, 2], n).astype(np.uint8)
     rows = [(1, 1 + k, b"rs%d" % k, b"A", b"G") for k in range(m)]
-    return Statuses(Samples(case.astype(float), sex, everyone, everyone, columns), rows, copies)
+    return Statuses(samples_of(case, columns, sex=sex), rows, copies)
 
 
 @pytest.mark.parametrize("firth", ["firth-fallback", "firth"])
@@ -229,14 +227,7 @@ def odd(seed: int, covariates: int) -> Statuses:
     copies = np.array([copies for _, copies, _ in places]).astype(np.int8)
     copies[random.random(copies.shape) < 0.03] = -1
     sex = random.choice([1, 2, 0], PEOPLE, p=[0.5, 0.45, 0.05]).astype(np.uint8)
-    samples = Samples(
-        case.astype(float),
-        sex,
-        np.ones(PEOPLE, bool),
-        np.ones(PEOPLE, bool),
-        random.normal(size=(PEOPLE, covariates)),
-    )
-    return Statuses(samples, rows, copies)
+    return Statuses(samples_of(case, random.normal(size=(PEOPLE, covariates)), sex=sex), rows, copies)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from pooled import Pool
 
-from unpooled.asking.cohort import Samples
-
 from ..conftest import Rehearse
+from ..people import people
 from ..plinks import plink, plink2
 
 CODES = ("26", "M", "MT", "0M", "chr26", "chrM", "chrMT")
@@ -74,10 +73,10 @@ def test_every_variant_is_in_the_results_or_left_out_with_its_reason(
     rows = sorted((c, at, name.encode(), b"A", b"G") for name, (c, at) in {**placed, **faulty}.items())
     given: list[object] = []
     for cohort in (1, 2, 3):
-        random, everyone = np.random.default_rng(cohort), np.ones(60, bool)
-        sex, ill = random.integers(1, 3, 60).astype(np.uint8), (np.arange(60) % 2).astype(float)
+        random = np.random.default_rng(cohort)
+        samples = people(np.arange(60) % 2, sex=random.integers(1, 3, 60).astype(np.uint8))
         copies = random.binomial(2, 0.4, (len(rows), 60)).astype(np.int8)
-        Pool(Samples(ill, sex, everyone, everyone, np.zeros((60, 0))), rows, copies).write(tmp_path / "own")
+        Pool(samples, rows, copies).write(tmp_path / "own")
         made = ("--bfile", tmp_path / "own", "--output-chr", written, "--out", tmp_path / f"part{cohort}")
         if cohort == 1:
             plink(*made, "--split-x", "b37", "no-fail", "--make-bed")

@@ -12,13 +12,13 @@ import pytest
 from pooled import Quantities, quantities
 from scipy import stats
 
-from unpooled.asking.cohort import Samples
 from unpooled.errors import Refuse
 from unpooled.formats.number import number_text
 from unpooled.kernels.statistics import genomic_inflation
 from unpooled.methods.shared.summary import chi_square
 
 from ..conftest import Rehearse, inflation
+from ..people import people
 from ..plinks import bfiles, plink, split
 from .reports import off_by_one, same, without_gc
 
@@ -152,14 +152,7 @@ def test_p_values_down_to_0(tmp_path: Path) -> None:
     near = np.where(
         random.random((260, n)) < np.linspace(0, 0.2, 260)[:, None], random.permutation(causal), causal
     )
-    everyone = np.ones(n, bool)
-    samples = Samples(
-        causal + random.normal(size=n) * 0.35,
-        np.ones(n, np.uint8),
-        everyone,
-        everyone,
-        random.normal(size=(n, 1)),
-    )
+    samples = people(causal + random.normal(size=n) * 0.35, random.normal(size=(n, 1)))
     rows = [(1, k + 1, b"v%d" % k, b"A", b"C") for k in range(len(near))]
     pooled = Quantities(samples, rows, near.astype(np.int8))
     ours, columns = pooled.study()

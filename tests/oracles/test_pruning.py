@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from pooled import Pool
 
-from unpooled.asking.cohort import Samples
-
 from ..conftest import MICE, Rehearse
+from ..people import people
 from ..plinks import bfiles, plink, plink2, split
 
 WINDOW, STEP = 50, 5
@@ -67,14 +66,8 @@ class Neighbours(Pool):
         copies[random.random(m) < 0.1] = 1  # heterozygous in everybody
         places = np.sort(random.integers(1, 40 * m, m)).tolist()
         rows = [(1 + (2 * k >= m), places[k], b"rs%03d" % k, b"A", b"G") for k in range(m)]
-        nobody = Samples(
-            np.full(n, np.nan),
-            random.integers(0, 3, n).astype(np.uint8),
-            random.random(n) < 0.67,
-            np.ones(n, bool),
-            np.zeros((n, 0)),
-        )
-        return cls(nobody, sorted(rows), copies)
+        sex, founder = random.integers(0, 3, n).astype(np.uint8), random.random(n) < 0.67
+        return cls(people(np.full(n, np.nan), sex=sex, founder=founder), sorted(rows), copies)
 
 
 @pytest.mark.parametrize("seed", range(45))

@@ -18,17 +18,17 @@ from signing_in import Http
 from whole_studies import PLAN, finished
 
 from tests import plinks
-from unpooled.asking.cohort import Samples
+from tests.people import people
 from unpooled.panel.panel import Panel
 
 
 def mice(folder: Path) -> tuple[list[Data], str]:
     """Three cohorts of 1,940 mice, 10,000 and some variants, and what plink1.9 says of the pool."""
     found = pooled.mice(5)
-    value, everyone = found.samples.phenotype, np.ones(len(found.samples), bool)
+    value = found.samples.phenotype
     status = np.where(np.isnan(value), np.nan, value > np.nanmedian(value))
-    nobody, none = np.zeros(len(value), np.uint8), np.empty((len(value), 0))
-    pool = pooled.Pool(Samples(status, nobody, everyone, everyone, none), found.variants, found.copies, 19)
+    samples = people(status, sex=np.zeros(len(value), np.uint8))
+    pool = pooled.Pool(samples, found.variants, found.copies, 19)
     pool.plink1(folder, "--nonfounders", "--assoc", "--ci", 0.95, "--adjust")
     of = np.random.default_rng(5).integers(0, 3, len(value))
     own = Panel.of(pool.variants)

@@ -7,7 +7,11 @@ import os
 import tempfile
 from pathlib import Path
 
+import numpy as np
+
+from tests.people import people
 from unpooled.asking import question as questions
+from unpooled.asking.cohort import ArrayCohort
 from unpooled.asking.question import Question
 from unpooled.methods import questions_of
 from unpooled.protocol import masking, messages
@@ -43,6 +47,14 @@ def _answerer(terms: Terms, seed: bytes, folder: StateFolder) -> Answerer:
         follow=lambda message: questions.decode(message.question, kinds, terms.plan),
         witness=WITNESS,
     )
+
+
+def cohort_of(seed: int) -> ArrayCohort:
+    """Sixty men and women, cases and controls, and as many variants as `SIZES` has."""
+    random, n, m = np.random.default_rng(seed), 60, SIZES["variants"]
+    sex = random.integers(1, 3, n).astype(np.uint8)
+    samples = people(random.integers(0, 2, n), sex=sex)
+    return ArrayCohort(samples, random.integers(0, 3, (m, n)).astype(np.int8), np.zeros(m, bool))
 
 
 def asked(question: Question, place: str = "", *, is_sent: bool = False) -> messages.Question:

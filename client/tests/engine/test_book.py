@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from books import SIZES, answerer_of, asked, started_again
+from books import SIZES, answerer_of, asked, cohort_of, started_again
 
-from unpooled.asking.cohort import ArrayCohort, Samples
+from unpooled.asking.cohort import ArrayCohort
 from unpooled.asking.question import Question
 from unpooled.described.what_leaves import most_bytes_of
 from unpooled.methods.chi_square import CountGenotypes
@@ -40,12 +40,7 @@ def answerer() -> Answerer:
 
 @pytest.fixture
 def cohort() -> ArrayCohort:
-    random = np.random.default_rng(1)
-    n, yes = 60, np.ones(60, bool)
-    sex = random.integers(1, 3, n).astype(np.uint8)
-    samples = Samples(random.integers(0, 2, n).astype(float), sex, yes, yes, np.zeros((n, 0)))
-    copies = random.integers(0, 3, (900, n)).astype(np.int8)
-    return ArrayCohort(samples, copies, np.zeros(900, bool))
+    return cohort_of(1)
 
 
 def genotypes(start: int = 0, stop: int = 2) -> CountGenotypes:

@@ -14,8 +14,9 @@ from client_scripted import FINGERPRINT, Scripted
 from scipy.stats import norm
 from test_book import PANEL, terms_of
 
+from tests.people import people as samples_of
 from unpooled.asking import question as questions
-from unpooled.asking.cohort import ArrayCohort, Samples
+from unpooled.asking.cohort import ArrayCohort
 from unpooled.errors import ProtocolError, UnpooledError
 from unpooled.kernels.ordered_keys import keys
 from unpooled.methods.components.krylov import Directions
@@ -43,13 +44,7 @@ PLAN = terms_of(files=("glm",), components=2).plan
 
 def cohort_of(people: int) -> ArrayCohort:
     random = np.random.default_rng(1)
-    samples = Samples(
-        np.zeros(people),
-        np.ones(people, np.uint8),
-        np.ones(people, bool),
-        np.arange(people) > 1,
-        random.normal(size=(people, 1)),
-    )
+    samples = samples_of(np.zeros(people), random.normal(size=(people, 1)), kept=np.arange(people) > 1)
     return ArrayCohort(samples, random.integers(0, 3, (5, people)).astype(np.int8), np.zeros(5, bool))
 
 

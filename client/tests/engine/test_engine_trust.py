@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from books import answerer_of, asked
+from books import answerer_of, asked, cohort_of
 
 from unpooled.asking import question as questions
-from unpooled.asking.cohort import ArrayCohort, Samples
+from unpooled.asking.cohort import ArrayCohort
 from unpooled.described.what_leaves import Leaving, what_leaves
 from unpooled.errors import BoundError
 from unpooled.methods import ALGORITHMS
@@ -190,16 +190,7 @@ def found(answer: Study, saved: Saved) -> Terms:
 
 @pytest.fixture
 def cohort() -> ArrayCohort:
-    rng = np.random.default_rng(3)
-    n = 40
-    samples = Samples(
-        rng.integers(0, 2, n).astype(float),
-        rng.integers(1, 3, n).astype(np.uint8),
-        np.ones(n, bool),
-        np.ones(n, bool),
-        np.empty((n, 0)),
-    )
-    return ArrayCohort(samples, rng.integers(0, 3, (20, n)).astype(np.int8), np.zeros(20, bool))
+    return cohort_of(3)
 
 
 def test_a_share_unmasks_with_the_seed_and_its_own_nonce(found: Terms, cohort: ArrayCohort) -> None:

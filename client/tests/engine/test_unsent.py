@@ -6,12 +6,11 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
-from books import asked
+from books import asked, cohort_of
 
 from unpooled.asking import question as questions
-from unpooled.asking.cohort import ArrayCohort, Samples
+from unpooled.asking.cohort import ArrayCohort
 from unpooled.methods import questions_of
 from unpooled.methods.chi_square import CountGenotypes
 from unpooled.plan.common_options import COHORTS
@@ -64,14 +63,6 @@ def site(tmp_path: Path) -> Site:
     return Site(tmp_path / "state")
 
 
-def cohort(seed: int = 1) -> ArrayCohort:
-    random = np.random.default_rng(seed)
-    n, yes = 60, np.ones(60, bool)
-    sex = random.integers(1, 3, n).astype(np.uint8)
-    samples = Samples(random.integers(0, 2, n).astype(float), sex, yes, yes, np.zeros((n, 0)))
-    return ArrayCohort(samples, random.integers(0, 3, (900, n)).astype(np.int8), np.zeros(900, bool))
-
-
 MESSAGE = asked(QUESTION)
 
 
@@ -85,24 +76,24 @@ def unsent(answerer: Answerer) -> Unsent:
 
 
 def test_the_same_bytes_go_out_again_after_a_crash(site: Site) -> None:
-    first = share(site.start(), cohort())
+    first = share(site.start(), cohort_of(1))
     (kept,) = site.folder.unsent.iterdir()
     assert kept.read_bytes() == first.data
     assert os.name != "posix" or kept.stat().st_mode & 0o777 == 0o600
-    again = share(site.start(), cohort(2))  # the data changed: what was about to be sent did not
+    again = share(site.start(), cohort_of(2))  # the data changed: what was about to be sent did not
     assert (again.data, again.nonce) == (first.data, first.nonce)
 
 
 def test_what_the_server_has_is_erased_and_leaves_again_only_if_it_is_the_same(site: Site) -> None:
     answerer = site.start()
-    first = share(answerer, cohort())
+    first = share(answerer, cohort_of(1))
     unsent(answerer).erase(MESSAGE.round)
     assert not list(site.folder.unsent.iterdir())
-    assert share(site.start(), cohort()).data == first.data
+    assert share(site.start(), cohort_of(1)).data == first.data
     unsent(answerer).erase(MESSAGE.round)
     for one in (answerer, site.start()):
         with pytest.raises(Distrust, match=r"another one than before.*read the difference"):
-            share(one, cohort(2))
+            share(one, cohort_of(2))
         assert not list(site.folder.unsent.iterdir())
 
 
@@ -111,54 +102,54 @@ def test_killed_between_file_and_book_nothing_has_left(site: Site) -> None:
     answerer = site.start()
     site.folder.unsent.mkdir(mode=0o700)
     (site.folder.unsent / str(MESSAGE.round)).write_bytes(b"half")
-    found = share(answerer, cohort())
+    found = share(answerer, cohort_of(1))
     assert (site.folder.unsent / str(MESSAGE.round)).read_bytes() == found.data
 
 
 def test_killed_between_book_and_sending_the_file_is_sent(site: Site) -> None:
-    first = share(site.start(), cohort())
+    first = share(site.start(), cohort_of(1))
     lines = list(lines_of(site.folder.book, site.seeds["Tartu"]))
     assert [line.name for line in lines] == ["entry", "sent"]
     before = site.folder.book.read_bytes()
-    assert share(site.start(), cohort()).data == first.data
+    assert share(site.start(), cohort_of(1)).data == first.data
     assert site.folder.book.read_bytes() == before
 
 
 def test_a_file_that_is_not_the_book_s_is_refused(site: Site) -> None:
     answerer = site.start()
-    share(answerer, cohort())
+    share(answerer, cohort_of(1))
     path = site.folder.unsent / str(MESSAGE.round)
     path.write_bytes(path.read_bytes()[:-1] + b"x")
     for one in (answerer, site.start()):
         with pytest.raises(Distrust, match="another one than before"):
-            share(one, cohort())
+            share(one, cohort_of(1))
 
 
 def test_another_question_in_the_same_round_is_refused(site: Site) -> None:
     answerer = site.start()
-    share(answerer, cohort())
+    share(answerer, cohort_of(1))
     for other in (
         replace(MESSAGE, salt=os.urandom(32)),
         replace(MESSAGE, question=questions.encode(replace(QUESTION, stop=3))),
     ):
         for one in (answerer, site.start()):
             with pytest.raises(Distrust, match="something else in a round"):
-                one.enter(other, one.question(other), PANEL).share(cohort())
+                one.enter(other, one.question(other), PANEL).share(cohort_of(1))
 
 
 def test_other_boxes_than_at_first_give_no_second_share(site: Site) -> None:
     """Another cohort seals other parts after a restart: the share would be under another mask."""
     answerer = site.start()
-    share(answerer, cohort())
+    share(answerer, cohort_of(1))
     unsent(answerer).erase(MESSAGE.round)
     site.seeds["Oulu"] = os.urandom(32)
     with pytest.raises(Distrust, match="another one than before"):
-        share(site.start(), cohort())
+        share(site.start(), cohort_of(1))
 
 
 def test_a_lost_book_ends_it(site: Site) -> None:
     answerer = site.start()
-    share(answerer, cohort())
+    share(answerer, cohort_of(1))
     site.folder.book.unlink()
     with pytest.raises(BookLost):
         site.start()
