@@ -110,7 +110,7 @@ class Searcher:
 
 
 def _telling(vector: np.ndarray, distinct: int) -> np.ndarray:
-    """Where runs of 16 begin that have enough different values."""
+    """Return where runs of 16 begin that have enough different values."""
     runs = np.sort(np.lib.stride_tricks.sliding_window_view(vector, RUN), axis=1)
     return np.flatnonzero((np.diff(runs, axis=1) != 0).sum(axis=1) + 1 >= distinct)
 
