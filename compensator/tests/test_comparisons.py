@@ -140,14 +140,6 @@ def test_a_request_for_one_is_no_request_for_the_other(caller: Caller, side: Sid
 # The same again, and anything else
 
 
-def test_after_a_crash_all_turns_again_are_answered_alike(
-    make_caller: Callable[..., Caller], caller: Caller, side: Side
-) -> None:
-    _, seen = side.compare(caller)
-    _, again = side.compare(make_caller())
-    assert again == seen
-
-
 @pytest.mark.parametrize("ends_after", [1, 2])
 def test_a_compensator_that_is_new_wants_the_turns_from_the_first_on(
     make_caller: Callable[..., Caller], caller: Caller, side: Side, ends_after: int

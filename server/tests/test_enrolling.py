@@ -5,7 +5,6 @@ witness.
 from __future__ import annotations
 
 import os
-from typing import Any
 
 import httpx
 import pytest
@@ -65,30 +64,6 @@ def test_a_study_whose_compensator_is_away_at_its_start_waits_and_begins_by_itse
     compensator_process.start()
     work()
     assert trial.study.state == "running"
-    assert opened(trial)
-    trial.run_on()
-
-
-@pytest.mark.services
-@pytest.mark.parametrize("name", ["_enrolment", "_keep"])
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_a_worker_that_dies_while_it_enrols_loses_nothing(
-    trial: Federation, monkeypatch: pytest.MonkeyPatch, name: str, when: str
-) -> None:
-    trial.ready()
-    real = getattr(enrolling, name)
-
-    def dying(*arguments: Any) -> Any:
-        if when == "after":
-            real(*arguments)
-        raise Killed
-
-    monkeypatch.setattr(enrolling, name, dying)
-    with pytest.raises(Killed):
-        work()
-    monkeypatch.undo()
-    assert not Round.objects.exists()
-    work()
     assert opened(trial)
     trial.run_on()
 

@@ -133,20 +133,6 @@ def test_a_cohort_that_lost_its_state_before_the_first_release_joins_anew(
     trial.run_on()
 
 
-@pytest.mark.services
-def test_after_the_first_release_another_key_fails_the_study(trial: Federation) -> None:
-    trial.running()
-    trial.answer()
-    work()
-    lost = trial.clients[1]
-    lost.key = SigningKey.generate()
-    answer = lost.call("POST", "join", json={"key": lost.key.public.hex()})
-    assert answer.status_code == 410
-    assert trial.study.state == "failed"
-    assert "Oslo came back with another key" in trial.study.reason
-    assert "Repeat the study" in trial.study.reason
-
-
 def test_after_the_first_release_another_seed_is_refused(trial: Federation) -> None:
     trial.running()
     trial.answer()

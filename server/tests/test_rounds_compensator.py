@@ -8,38 +8,11 @@ from typing import Any
 import httpx
 import pytest
 from federation_fixtures import Federation, work
-from platform_fixtures import CompensatorProcess
-from round_fixtures import Killed, Make, first_round, raising, to_the_end
+from round_fixtures import Make
 
 from unpooled.protocol import codec, messages
 from unpooled.protocol.messages import ReleaseRequest
 from unpooled_server import compensator_client
-from unpooled_server.services import rounds
-
-
-def test_while_the_compensator_is_away_the_study_pauses_and_goes_on_by_itself(
-    answered: Federation, compensator_process: CompensatorProcess
-) -> None:
-    compensator_process.kill()
-    work()
-    study = answered.study
-    assert (study.state, study.pause_kind) == ("paused", "compensator")
-    assert "does not answer" in study.reason
-    assert first_round(answered).state == "released"
-    compensator_process.start()
-    to_the_end(answered)
-
-
-def test_a_compensator_that_dies_after_its_answer_gives_the_same_one_again(
-    answered: Federation, compensator_process: CompensatorProcess, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(rounds, "_total", raising(Killed()))
-    with pytest.raises(Killed):
-        work()
-    monkeypatch.undo()
-    compensator_process.kill()
-    compensator_process.start()
-    to_the_end(answered)
 
 
 def test_the_compensator_gets_boxes_and_names_but_nothing_of_a_share(

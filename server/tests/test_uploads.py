@@ -172,14 +172,6 @@ def test_a_share_that_was_received_while_another_one_was_committed_counts_nothin
     assert Share.objects.get().nonce == nonce
 
 
-@pytest.mark.services
-def test_the_last_share_completes_the_round(trial: Federation, asked: Question) -> None:
-    for number in range(3):
-        assert Round.objects.get(pk=asked.round).state == "open"
-        put(trial.clients[number], asked.round, *share(trial, asked, number))
-    assert Round.objects.get(pk=asked.round).state == "complete"
-
-
 def test_nothing_is_taken_after_a_failure(trial: Federation, asked: Question) -> None:
     transitions.fail(trial.study_id, "for a test")
     assert put(trial.clients[0], asked.round, *share(trial, asked)).status_code == 410

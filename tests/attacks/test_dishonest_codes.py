@@ -16,6 +16,7 @@ import pytest
 from unpooled.protocol import codes, oprf
 from unpooled.protocol.codes import TAG_BYTES, Blinding, part_bytes
 from unpooled.protocol.oprf import POINT_BYTES
+from unpooled_client.state import ledger
 
 from ..federation import Federation, Trial
 from ..launch import Function
@@ -100,6 +101,8 @@ def test_a_server_with_a_key_for_one_cohort_is_found(trial: Trial) -> None:
             victim.party.spawn()
         trial.until(lambda: victim.party.has_ended, f"the victim ends: {server.lie}")
         assert said in victim.party.said(), trial.story()
+        sent = {entry.quantity for entry in ledger.read(victim.folder / "state" / "ledger.jsonl")}
+        assert not any("per beginning of a code" in quantity for quantity in sent)
     server.lie = ""
     trial.call("POST", "resume")
     victim.party.spawn()

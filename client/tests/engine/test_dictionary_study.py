@@ -6,7 +6,6 @@ import csv
 import json
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,7 @@ import pytest
 from client_trials import Member, Platform, Table, Trial, ended, make_trial
 
 from unpooled.described.what_leaves import CODES
-from unpooled.protocol import codes, oprf
-from unpooled.protocol.messages import Questions
 from unpooled.protocol.problems import Problem
-from unpooled_client.network.api import Api
 from unpooled_client.state import ledger
 from unpooled_client.state.events import Failed, Finished, ReleaseNeeded, ReviewNeeded, Sent
 
@@ -141,58 +137,3 @@ def test_more_different_words_than_the_plan_lets_a_cohort_have_are_told_to_the_c
     wrong.bfile.write_text(table)
     assert isinstance(wrong.run(), Finished)
     ended(*threads)
-
-
-ANOTHER = oprf.random_key()
-
-
-def lied_to(trial: Trial) -> tuple[Failed, set[str]]:
-    """Run a study that lies to its cohorts; return how the first one fails, and what it had sent."""
-    first, *others = trial.members
-    threads = [member.beside() for member in others]
-    failed = first.run()
-    ended(*threads)
-    assert isinstance(failed, Failed)
-    return failed, {entry.quantity for entry in ledger.read(first.state.ledger)}
-
-
-LIES = {
-    "a server with a key for this cohort": lambda points, answer: (
-        codes.answered(ANOTHER, b"", points) + answer[codes.part_bytes(len(points)) :]
-    ),
-    "a compensator that has made none": lambda points, answer: (
-        answer[: -codes.TAG_BYTES] + bytes(codes.TAG_BYTES)
-    ),
-}
-
-
-@pytest.mark.parametrize("lie", LIES)
-def test_codes_that_are_not_of_both_keys_are_not_believed(
-    trial: Trial, monkeypatch: pytest.MonkeyPatch, lie: str
-) -> None:
-    """Sums over all who have a code would be of one cohort if each cohort had a key of its own."""
-    put_codes = Api.put_codes
-
-    def lying(api: Api, column: int, points: bytes, signature: bytes) -> bytes:
-        return LIES[lie](points, put_codes(api, column, points, signature))
-
-    monkeypatch.setattr(Api, "put_codes", lying)
-    failed, sent = lied_to(trial)
-    assert "the compensator has not made this answer" in failed.message
-    assert failed.told_server == Problem.QUESTION.value
-    assert not any("per beginning of a code" in quantity for quantity in sent)
-
-
-def test_keys_that_the_compensator_has_not_sealed_are_not_believed(
-    trial: Trial, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    questions, another = Api.questions, oprf.public_key(ANOTHER)
-
-    def lying(api: Api, *arguments: Any) -> Questions:
-        found = questions(api, *arguments)
-        return replace(found, code_keys=another + found.code_keys[oprf.POINT_BYTES :])
-
-    monkeypatch.setattr(Api, "questions", lying)
-    failed, sent = lied_to(trial)
-    assert "without the compensator's secret" in failed.message
-    assert not any(quantity.startswith(CODES) for quantity in sent)
