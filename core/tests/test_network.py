@@ -159,8 +159,7 @@ def test_the_weights_are_those_of_training_on_the_pool(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     x, y = pool(load, columns)
-    rounds = 1000 if load is load_breast_cancer else 300
-    few = {"validation_folds": 2, "training_rounds": rounds, "patience": 0, "people_in_a_round": 10}
+    few = {"validation_folds": 2, "training_rounds": 300, "patience": 0, "people_in_a_round": 10}
     plan, tables = study(x, y, hidden="10", **few, **options)
     drawn = rows_drawn(monkeypatch)
     found = run.run(plan, NOBODY, tables)
@@ -168,7 +167,7 @@ def test_the_weights_are_those_of_training_on_the_pool(
     network = Network((columns, 10, central.scores), "silu")
     weights = start(network, 0)
     # The last round only tests what came of the one before.
-    for _, taken in zip(range(rounds), drawn, strict=False):
+    for _, taken in zip(range(300), drawn, strict=False):
         weights = steps(weights, central.gradient(weights, taken & central.fitted))
     assert np.abs(weights - start(network, 0)).max() > 0.2
     assert np.mean((weights - found["weights"]["weight"]) ** 2) <= 1e-20
