@@ -38,6 +38,9 @@ def test_a_score_from_files_to_plink2(rehearse: Rehearse, cohorts: list[Path], t
     rehearse("--fit", "polygenic", *flags, *covar, "--maf", 0.01, "--out", tmp_path / "height")
     found = json.loads((tmp_path / "height.performance.json").read_text(encoding="utf-8"))
     assert found["people"] == 700 and found["r_squared"] > 0.05
+    (chosen,) = (each for each in found["shares"] if each["chosen"])
+    assert (found["share"], found["r_squared"]) == (chosen["share"], chosen["r_squared"])
+    assert (found["phenotype"], found["trait"]) == ("phenotype", "quantitative")
     assert (tmp_path / "height.card.md").read_text(encoding="utf-8").startswith("# Polygenic score of")
 
     own = pd.read_csv(f"{cohorts[0]}.polygenic.tsv", sep="\t").set_index("IID")["SCORE"]
