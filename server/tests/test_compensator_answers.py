@@ -60,21 +60,13 @@ def head(handler: BaseHTTPRequestHandler, status: int = 200, **headers: str) -> 
     handler.end_headers()
 
 
-def honest(handler: BaseHTTPRequestHandler) -> None:
-    head(handler, Content_Length=str(WANT))
-    handler.wfile.write(bytes(WANT))
+def zeros(length: int, status: int = 200, *, is_told: bool = True) -> Write:
+    def write(handler: BaseHTTPRequestHandler) -> None:
+        head(handler, status, **({"Content_Length": str(length)} if is_told else {}))
+        for at in range(0, length, 1 << 20):
+            handler.wfile.write(bytes(min(1 << 20, length - at)))
 
-
-def too_long(handler: BaseHTTPRequestHandler) -> None:
-    head(handler, Content_Length=str(LARGE))
-    for _ in range(LARGE >> 20):
-        handler.wfile.write(bytes(1 << 20))
-
-
-def without_a_length(handler: BaseHTTPRequestHandler) -> None:
-    head(handler)
-    for _ in range(LARGE >> 20):
-        handler.wfile.write(bytes(1 << 20))
+    return write
 
 
 ZEROS = gzip.compress(bytes(LARGE), 9)
@@ -83,22 +75,6 @@ ZEROS = gzip.compress(bytes(LARGE), 9)
 def compressed(handler: BaseHTTPRequestHandler) -> None:
     head(handler, Content_Encoding="gzip", Content_Length=str(len(ZEROS)))
     handler.wfile.write(ZEROS)
-
-
-def long_refusal(handler: BaseHTTPRequestHandler) -> None:
-    head(handler, 409, Content_Length=str(LARGE))
-    for _ in range(LARGE >> 20):
-        handler.wfile.write(bytes(1 << 20))
-
-
-def one_more(handler: BaseHTTPRequestHandler) -> None:
-    head(handler, Content_Length=str(WANT + 1))
-    handler.wfile.write(bytes(WANT + 1))
-
-
-def one_less(handler: BaseHTTPRequestHandler) -> None:
-    head(handler, Content_Length=str(WANT - 1))
-    handler.wfile.write(bytes(WANT - 1))
 
 
 def slow(handler: BaseHTTPRequestHandler) -> None:
@@ -134,11 +110,15 @@ def peak(work: Callable[[], object]) -> int:
 
 
 def test_an_answer_of_the_right_length_is_taken() -> None:
-    with dishonest(honest) as peer:
+    with dishonest(zeros(WANT)) as peer:
         assert release(peer) == careless(peer) == bytes(WANT)
 
 
-@pytest.mark.parametrize("write", [too_long, without_a_length, compressed, long_refusal])
+@pytest.mark.parametrize(
+    "write",
+    [zeros(LARGE), zeros(LARGE, is_told=False), compressed, zeros(LARGE, 409)],
+    ids=["too long", "without a length", "compressed", "a long refusal"],
+)
 def test_no_more_is_read_than_was_asked_for(write: Write) -> None:
     with dishonest(write) as peer:
 
@@ -151,9 +131,9 @@ def test_no_more_is_read_than_was_asked_for(write: Write) -> None:
         assert peak(lambda: careless(peer)) > LARGE
 
 
-@pytest.mark.parametrize("write", [one_more, one_less])
-def test_another_length_is_no_sum(write: Write) -> None:
-    with dishonest(write) as peer:
+@pytest.mark.parametrize("length", [WANT + 1, WANT - 1])
+def test_another_length_is_no_sum(length: int) -> None:
+    with dishonest(zeros(length)) as peer:
         with pytest.raises(CompensatorAway, match="bytes"):
             release(peer)
         assert len(careless(peer)) != WANT
