@@ -60,42 +60,7 @@ CONCLUDE = "unpooled_server.services.rounds:_conclude"
 WRITE_RESULT = "unpooled_server.storage.store:write_result"
 PUBLISH = "unpooled_server.services.results:_publish"
 FETCH = "unpooled_client.study.delivery:fetch"
-PLACES = (
-    JOIN,
-    DELIVER_KEY,
-    ACCEPT,
-    DELIVER_SEED,
-    DELIVER_BOXES,
-    SETTLE_PANEL,
-    KEEP_WITNESS,
-    OPEN_WITNESS,
-    OPEN_BOXES,
-    TOLD,
-    ENTER_QUESTION,
-    KEEP_SHARE,
-    ENTER_SHARE,
-    PUT_SHARE,
-    ENTER_HELP,
-    PUT_HELP,
-    KEEP_HELP,
-    ERASE_SHARE,
-    COMMIT,
-    ENTER,
-    MARK_RELEASED,
-    RECORD_RELEASE,
-    ENTER_DEALING,
-    PUT_DEALING,
-    KEEP_DEALING,
-    OPEN,
-    TURN,
-    RECORD_TURN,
-    ANSWER_TURN,
-    TOTAL,
-    CONCLUDE,
-    WRITE_RESULT,
-    PUBLISH,
-    FETCH,
-)
+PLACES: tuple[str, ...] = tuple(place for name, place in globals().items() if name.isupper())
 STUBS = "stubs.json"
 Function = Callable[..., Any]
 
