@@ -54,6 +54,15 @@ def write_bed(prefix: Path, copies: np.ndarray) -> None:
     prefix.with_suffix(".bed").write_bytes(b"\x6c\x1b\x01" + quads.tobytes())
 
 
+def forget(bed: Path, rate: float) -> None:
+    """Make some calls of a .bed missing, drawn at random."""
+    data = np.frombuffer(bed.read_bytes(), np.uint8).copy()
+    codes = (data[3:, None] >> np.arange(0, 8, 2)) & 3
+    codes[np.random.default_rng(3).random(codes.shape) < rate] = 1
+    data[3:] = (codes << np.arange(0, 8, 2)).sum(axis=1).astype(np.uint8)
+    bed.write_bytes(data.tobytes())
+
+
 def split(
     prefix: Path, shares: Sequence[float], folder: Path, *flags: object, cases_only: bool = False
 ) -> list[Path]:

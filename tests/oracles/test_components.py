@@ -16,7 +16,7 @@ from unpooled.errors import Refuse
 
 from ..conftest import MICE, Rehearse
 from ..people import people as samples_of
-from ..plinks import bfiles, plink, plink2, split
+from ..plinks import bfiles, forget, plink, plink2, split
 from .reports import rows
 
 STANDS_OUT = 1.2
@@ -63,12 +63,7 @@ def founders(few: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The mice, all of them founders, without one in fifty of their calls."""
     prefix = tmp_path_factory.mktemp("founders") / "mouse"
     plink("--bfile", few, *MICE, "--make-founders", "--make-bed", "--out", prefix)
-    bed = prefix.with_suffix(".bed")
-    data = np.frombuffer(bed.read_bytes(), np.uint8).copy()
-    codes = (data[3:, None] >> np.arange(0, 8, 2)) & 3
-    codes[np.random.default_rng(3).random(codes.shape) < 0.02] = 1
-    data[3:] = (codes << np.arange(0, 8, 2)).sum(axis=1).astype(np.uint8)
-    bed.write_bytes(data.tobytes())
+    forget(prefix.with_suffix(".bed"), 0.02)
     return prefix
 
 

@@ -12,20 +12,16 @@ from pooled import Pool
 
 from ..conftest import MICE, Rehearse
 from ..people import people
-from ..plinks import bfiles, plink, plink2, split
+from ..plinks import bfiles, forget, plink, plink2, split
 
 WINDOW, STEP = 50, 5
 
 
 def without_calls(prefix: Path, rate: float, out: Path) -> Path:
     """The same files in which some calls are missing, drawn at random."""
-    for end in (".bim", ".fam"):
+    for end in (".bed", ".bim", ".fam"):
         shutil.copy(prefix.with_suffix(end), out.with_suffix(end))
-    data = np.frombuffer(prefix.with_suffix(".bed").read_bytes(), np.uint8).copy()
-    codes = (data[3:, None] >> np.arange(0, 8, 2)) & 3
-    codes[np.random.default_rng(3).random(codes.shape) < rate] = 1
-    data[3:] = (codes << np.arange(0, 8, 2)).sum(axis=1).astype(np.uint8)
-    out.with_suffix(".bed").write_bytes(data.tobytes())
+    forget(out.with_suffix(".bed"), rate)
     return out
 
 
