@@ -88,10 +88,17 @@ def window(browser: Browser, site: Site) -> Iterator[Callable[[], Pages]]:
     assert [complaint for pages in opened for complaint in pages.complaints] == []
 
 
+class Clients(list[Cohort]):
+    """The cohorts of a test, which end with it."""
+
+    def __init__(self, site: Site, folder: Path) -> None:
+        super().__init__()
+        self.site, self.folder = site, folder
+
+
 @pytest.fixture
-def clients() -> Iterator[list[Cohort]]:
-    """The cohorts that a test has started."""
-    started: list[Cohort] = []
+def clients(site: Site, tmp_path: Path) -> Iterator[Clients]:
+    started = Clients(site, tmp_path)
     yield started
     for cohort in started:
         if cohort.party.process is not None and not cohort.party.has_ended:

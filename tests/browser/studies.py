@@ -12,10 +12,11 @@ from playwright.sync_api import Locator, expect
 from unpooled.protocol.invitation import Invitation
 
 from ..federation import Cohort, Trial
-from .conftest import Site
+from .conftest import Clients
 from .pages import Pages
 
 NAMES = ("Graz", "Munich", "Tartu")
+BY_ITSELF = "Start automatically once every cohort is ready"
 
 
 def begin_study(pages: Pages, name: str) -> None:
@@ -58,22 +59,39 @@ def shown_invitation(pages: Pages, name: str) -> Invitation:
     return Invitation.from_text(text)
 
 
-def invite_all(pages: Pages, site: Site, folder: Path, data: Sequence[Path]) -> list[Cohort]:
+def invite_all(
+    pages: Pages, clients: Clients, data: Sequence[Path], names: Sequence[str] = NAMES
+) -> list[Cohort]:
     """A cohort for each file; none is started yet."""
-    invitations = invite(pages, *NAMES)
+    invitations = invite(pages, *names)
     expect(pages.page.get_by_role("main")).to_be_focused()  # the form that had the focus is gone
-    return [
-        Cohort(site, name, folder / name, prefix, invitation)
-        for name, prefix, invitation in zip(NAMES, data, invitations, strict=True)
+    invited = [
+        Cohort(clients.site, name, clients.folder / name, prefix, invitation)
+        for name, prefix, invitation in zip(names, data, invitations, strict=True)
     ]
+    clients += invited
+    return invited
 
 
-def run_all(pages: Pages, site: Site, clients: list[Cohort], folder: Path, data: Sequence[Path]) -> None:
+def run_all(pages: Pages, clients: Clients, data: Sequence[Path]) -> None:
     """Invite a cohort for each file, and have all of them take part until the study is done."""
-    started = invite_all(pages, site, folder, data)
-    clients += started
-    spawn(started)
+    spawn(invite_all(pages, clients, data))
     until_done(pages)
+
+
+def all_accepted(pages: Pages, clients: Clients, data: Sequence[Path], name: str) -> None:
+    """A study that waits for its coordinator alone."""
+    begin_study_of_variants(pages, name)
+    pages.page.get_by_label(BY_ITSELF).uncheck()
+    create(pages, name)
+    spawn(invite_all(pages, clients, data))
+    expect(pages.page.get_by_role("button", name="Start", exact=True)).to_be_enabled()
+
+
+def take_columns(pages: Pages, folder: Path, text: str) -> None:
+    """Take the columns of a table from a file with this text."""
+    (file := folder / "schema.csv").write_text(text)
+    pages.page.get_by_label("Or take them from a CSV file").set_input_files(file)
 
 
 def spawn(clients: Sequence[Cohort]) -> None:

@@ -15,12 +15,21 @@ from unpooled.simulate import simulate
 from ..federation import Cohort
 from ..launch import PUT_SHARE
 from ..patience import PATIENCE, until
-from .conftest import Site
+from .conftest import Clients
 from .pages import Pages
-from .studies import all_end, begin_study_of_variants, create, invite, invite_all, row, spawn, until_done
+from .studies import (
+    BY_ITSELF,
+    all_accepted,
+    all_end,
+    begin_study_of_variants,
+    create,
+    invite_all,
+    row,
+    spawn,
+    until_done,
+)
 
 FEWEST = "Minimum people per cohort"
-BY_ITSELF = "Start automatically once every cohort is ready"
 
 
 def answer_yes(cohorts: Sequence[Cohort]) -> list[str]:
@@ -42,12 +51,12 @@ def answer_yes(cohorts: Sequence[Cohort]) -> list[str]:
 
 
 def test_a_floor_that_a_cohort_misses_is_mended_by_one_change(
-    pages: Pages, site: Site, clients: list[Cohort], small: tuple[Path, ...], tmp_path: Path
+    pages: Pages, clients: Clients, small: tuple[Path, ...]
 ) -> None:
     begin_study_of_variants(pages, "Asthma above the floor")
     pages.fill(FEWEST, "100000")
     create(pages, "Asthma above the floor")
-    clients += invite_all(pages, site, tmp_path, small)
+    invite_all(pages, clients, small)
     pages.follow("Plan")
     pages.sees("The plan can be changed until a sum over the cohorts is asked for.")
     pages.follow("Change")
@@ -92,14 +101,9 @@ def test_a_floor_that_a_cohort_misses_is_mended_by_one_change(
 
 
 def test_a_change_of_the_name_is_nobodys_to_accept(
-    pages: Pages, site: Site, clients: list[Cohort], small: tuple[Path, ...], tmp_path: Path
+    pages: Pages, clients: Clients, small: tuple[Path, ...]
 ) -> None:
-    begin_study_of_variants(pages, "Asthma misspelt")
-    pages.page.get_by_label(BY_ITSELF).uncheck()
-    create(pages, "Asthma misspelt")
-    clients += invite_all(pages, site, tmp_path, small)
-    spawn(clients)
-    expect(pages.page.get_by_role("button", name="Start", exact=True)).to_be_enabled()
+    all_accepted(pages, clients, small, "Asthma misspelt")
     pages.follow("Plan")
     pages.sees("3 of 3 cohorts have accepted it; if it is changed, they accept again.")
     pages.follow("Change")
@@ -123,14 +127,9 @@ def test_a_change_of_the_name_is_nobodys_to_accept(
 
 
 def test_a_study_that_ended_is_changed_and_repeated(
-    pages: Pages, site: Site, clients: list[Cohort], small: tuple[Path, ...], tmp_path: Path
+    pages: Pages, clients: Clients, small: tuple[Path, ...]
 ) -> None:
-    begin_study_of_variants(pages, "Asthma once more")
-    pages.page.get_by_label(BY_ITSELF).uncheck()
-    create(pages, "Asthma once more")
-    clients += invite_all(pages, site, tmp_path, small)
-    spawn(clients)
-    expect(pages.page.get_by_role("button", name="Start", exact=True)).to_be_enabled()
+    all_accepted(pages, clients, small, "Asthma once more")
     pages.follow("Progress")
     pages.press("Abort")
     pages.press("Abort", pages.dialog)
@@ -166,19 +165,14 @@ def test_a_study_that_ended_is_changed_and_repeated(
 
 
 def test_a_study_is_repeated_without_a_cohort_that_left_in_the_middle(
-    pages: Pages, site: Site, clients: list[Cohort], tmp_path: Path
+    pages: Pages, clients: Clients, tmp_path: Path
 ) -> None:
     name = "Asthma of four"
     files = simulate(tmp_path / "four", cohorts=(60, 60, 60, 60), variants=200, seed=3, pooled=False).cohorts
     begin_study_of_variants(pages, name)
     pages.fill("Cohorts", "4")
     create(pages, name)
-    names = ("Graz", "Munich", "Oslo", "Tartu")
-    clients += [
-        Cohort(site, cohort, tmp_path / cohort, prefix, invitation)
-        for cohort, prefix, invitation in zip(names, files, invite(pages, *names), strict=True)
-    ]
-    *others, left = clients
+    *others, left = invite_all(pages, clients, files, ("Graz", "Munich", "Oslo", "Tartu"))
     left.gate(PUT_SHARE).close()
     spawn(clients)
     pages.follow("Progress")

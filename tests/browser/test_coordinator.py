@@ -11,10 +11,10 @@ from playwright.sync_api import expect
 from sklearn.datasets import load_iris
 
 from ..conftest import Rehearse
-from ..federation import Cohort
 from ..launch import PUT_SHARE
 from ..patience import until
-from .conftest import Site
+from ..plinks import bfiles
+from .conftest import Clients
 from .pages import Pages
 from .studies import (
     NAMES,
@@ -56,12 +56,7 @@ def create_with_mistakes(pages: Pages, name: str) -> None:
 
 
 def test_a_study_from_the_first_run_to_the_download(
-    pages: Pages,
-    site: Site,
-    clients: list[Cohort],
-    small: tuple[Path, ...],
-    rehearse: Rehearse,
-    tmp_path: Path,
+    pages: Pages, clients: Clients, small: tuple[Path, ...], rehearse: Rehearse, tmp_path: Path
 ) -> None:
     create_with_mistakes(pages, "Asthma in three places")
     pages.sees("3 of 3 cohorts are not invited yet.")
@@ -71,7 +66,7 @@ def test_a_study_from_the_first_run_to_the_download(
     pages.sees("The results will be here once the study is done.")
     pages.look("results-waiting")
     pages.follow("Cohorts")
-    clients += invite_all(pages, site, tmp_path, small)
+    invite_all(pages, clients, small)
     pages.look("cohorts-invited")
     tartu = clients[2].gate(PUT_SHARE)
     tartu.close()
@@ -88,20 +83,14 @@ def test_a_study_from_the_first_run_to_the_download(
         pages.look(f"done-{page.partition(' ')[0].lower()}")
     pages.sees("Genomic inflation")
     found = pages.download("asthma-in-three-places.assoc", tmp_path)
-    bfiles = [word for prefix in small for word in ("--bfile", prefix)]
-    rehearse(*bfiles, "--min-samples", 20, "--min-per-class", 1, "--out", tmp_path / "rehearsed")
+    rehearse(*bfiles(small), "--min-samples", 20, "--min-per-class", 1, "--out", tmp_path / "rehearsed")
     assert found.read_bytes() == (tmp_path / "rehearsed.assoc").read_bytes()
     polls = [request for request in pages.asked if request.url.endswith("/progress")]
     assert any("if-none-match" in request.all_headers() for request in polls)
 
 
 def test_a_logistic_study_is_paused_and_goes_on(
-    pages: Pages,
-    site: Site,
-    clients: list[Cohort],
-    small: tuple[Path, ...],
-    rehearse: Rehearse,
-    tmp_path: Path,
+    pages: Pages, clients: Clients, small: tuple[Path, ...], rehearse: Rehearse, tmp_path: Path
 ) -> None:
     begin_study_of_variants(pages, "Asthma by logistic regression")
     pages.choose("Logistic regression")
@@ -118,7 +107,7 @@ def test_a_logistic_study_is_paused_and_goes_on(
     pages.fill("File name", "asthma")
     pages.look("new-study-logistic")
     create(pages, "Asthma by logistic regression")
-    clients += invite_all(pages, site, tmp_path, small)
+    invite_all(pages, clients, small)
     munich = clients[1].gate(PUT_SHARE)
     munich.close(passing=1)
     spawn(clients)
@@ -137,8 +126,17 @@ def test_a_logistic_study_is_paused_and_goes_on(
     until_done(pages)
     pages.follow("Results")
     pages.look("done-logistic")
-    flags = [word for prefix in small for word in ("--bfile", prefix)]
-    flags += ["--min-samples", 20, "--min-per-class", 1, "--tolerance", "1e-9", "--missing", "mean"]
+    flags = [
+        *bfiles(small),
+        "--min-samples",
+        20,
+        "--min-per-class",
+        1,
+        "--tolerance",
+        "1e-9",
+        "--missing",
+        "mean",
+    ]
     flags += ["--files", "assoc,glm", "--glm-cols", "chrom,test,p"]
     rehearse("--test", "logistic", *flags, "--out", tmp_path / "study")
     for name in ("assoc.logistic", "asthma.glm.logistic.hybrid"):
@@ -150,15 +148,14 @@ def test_a_logistic_study_is_paused_and_goes_on(
 
 
 def test_bad_data_and_their_remedy_and_an_abort(
-    pages: Pages, site: Site, clients: list[Cohort], small: tuple[Path, ...], tmp_path: Path
+    pages: Pages, clients: Clients, small: tuple[Path, ...], tmp_path: Path
 ) -> None:
     create_study_of_variants(pages, "Asthma with mistakes")
     mended = copied(small[2], tmp_path / "tartu")
     fam = mended.with_suffix(".fam")
     right = fam.read_text()
     fam.write_text("lost" + right[right.index("\n") :])
-    graz, munich, tartu = invite_all(pages, site, tmp_path, [*small[:2], mended])
-    clients += [graz, munich, tartu]
+    graz, munich, tartu = invite_all(pages, clients, [*small[:2], mended])
 
     pages.press("Revoke the invitation of Graz")
     pages.sees("It no longer admits anybody.")
@@ -206,10 +203,10 @@ def test_bad_data_and_their_remedy_and_an_abort(
 
 
 def test_a_cohort_that_stays_away_and_one_that_lost_its_key(
-    pages: Pages, site: Site, clients: list[Cohort], small: tuple[Path, ...], tmp_path: Path
+    pages: Pages, clients: Clients, small: tuple[Path, ...]
 ) -> None:
     create_study_of_variants(pages, "Asthma and a lost disk")
-    clients += invite_all(pages, site, tmp_path, small)
+    invite_all(pages, clients, small)
     tartu = clients[2]
     gate = tartu.gate(PUT_SHARE)
     gate.close(passing=1)
@@ -259,12 +256,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 def test_a_normalization_study_to_its_files(
-    pages: Pages,
-    site: Site,
-    clients: list[Cohort],
-    tables: list[Path],
-    rehearse: Rehearse,
-    tmp_path: Path,
+    pages: Pages, clients: Clients, tables: list[Path], rehearse: Rehearse, tmp_path: Path
 ) -> None:
     begin_study(pages, "Petals")
     pages.choose("Table")
@@ -276,7 +268,7 @@ def test_a_normalization_study_to_its_files(
     expect(pages.page.get_by_text("want at least one column of numbers")).to_have_count(0)
     pages.look("new-study-tables")
     create(pages, "Petals")
-    run_all(pages, site, clients, tmp_path, tables)
+    run_all(pages, clients, tables)
     for page in ("Plan", "Privacy and traffic", "Results"):
         pages.follow(page)
         pages.sees({"Plan": "(number)", "Results": "parameters.json"}.get(page, "What leaves a cohort"))
@@ -295,7 +287,8 @@ def test_a_normalization_study_to_its_files(
     expect(pages.page.get_by_role("button", name="Save", exact=True)).to_have_count(0)  # the form has gone
     pages.heading("Petals, in short")
     pages.follow("Cohorts")
-    run_all(pages, site, clients, tmp_path / "short", tables)
+    clients.folder = tmp_path / "short"
+    run_all(pages, clients, tables)
     pages.follow("Results")
     summary = pages.page.get_by_role("table", name="Summary of the pooled table")
     expect(summary.get_by_role("img")).to_have_count(4)

@@ -15,13 +15,12 @@ from unpooled.fitted.model import Model
 from unpooled.simulate import simulate
 
 from ..conftest import Rehearse
-from ..federation import Cohort
-from .conftest import Site
+from .conftest import Clients
 from .pages import SIZES, Pages
-from .studies import NAMES, all_end, begin_study, create, look_at_what_is_done, run_all
+from .studies import NAMES, all_end, begin_study, create, look_at_what_is_done, run_all, take_columns
 
 
-def test_components_to_their_files(pages: Pages, site: Site, clients: list[Cohort], tmp_path: Path) -> None:
+def test_components_to_their_files(pages: Pages, clients: Clients, tmp_path: Path) -> None:
     made = simulate(
         tmp_path, cohorts=(120,) * len(NAMES), variants=300, trait="quantitative", seed=3, pooled=False
     )
@@ -31,7 +30,7 @@ def test_components_to_their_files(pages: Pages, site: Site, clients: list[Cohor
     expect(pages.page.get_by_label("Trait", exact=True)).to_have_count(0)
     pages.fill("Number of components (--pca)", "4")
     create(pages, "Ancestry")
-    run_all(pages, site, clients, tmp_path, made.cohorts)
+    run_all(pages, clients, made.cohorts)
     look_at_what_is_done(pages, "components")
     table = pages.page.get_by_role("table", name="Eigenvalues")
     expect(table.get_by_role("row")).to_have_count(5)
@@ -45,7 +44,7 @@ def test_components_to_their_files(pages: Pages, site: Site, clients: list[Cohor
     assert len(list(tmp_path.rglob("*.eigenvec"))) == len(NAMES)
 
 
-def test_a_score_to_its_file(pages: Pages, site: Site, clients: list[Cohort], tmp_path: Path) -> None:
+def test_a_score_to_its_file(pages: Pages, clients: Clients, tmp_path: Path) -> None:
     made = simulate(
         tmp_path,
         cohorts=(400,) * len(NAMES),
@@ -63,7 +62,7 @@ def test_a_score_to_its_file(pages: Pages, site: Site, clients: list[Cohort], tm
     pages.fill("Shares of variance to try", "0.1, 0.3, 0.6")
     pages.look("new-study-polygenic")
     create(pages, "Height")
-    run_all(pages, site, clients, tmp_path, made.cohorts)
+    run_all(pages, clients, made.cohorts)
     look_at_what_is_done(pages, "polygenic")
     shares = pages.page.get_by_role("table", name="Shares of variance that were tried")
     expect(shares.get_by_role("row")).to_have_count(4)
@@ -76,9 +75,7 @@ def test_a_score_to_its_file(pages: Pages, site: Site, clients: list[Cohort], tm
     all_end(clients)
 
 
-def test_sets_of_variants_from_files_to_their_tests(
-    pages: Pages, site: Site, clients: list[Cohort], tmp_path: Path
-) -> None:
+def test_sets_of_variants_from_files_to_their_tests(pages: Pages, clients: Clients, tmp_path: Path) -> None:
     made = simulate(
         tmp_path, cohorts=(150,) * len(NAMES), variants=300, trait="quantitative", seed=5, pooled=False
     )
@@ -104,7 +101,7 @@ def test_sets_of_variants_from_files_to_their_tests(
         expect(pages.page.get_by_label(f"{title} (")).to_have_value(text)
     pages.look("new-study-genes")
     create(pages, "Genes")
-    run_all(pages, site, clients, tmp_path, made.cohorts)
+    run_all(pages, clients, made.cohorts)
     look_at_what_is_done(pages, "genes")
     table = pages.page.get_by_role("table", name="P values of the sets")
     assert 10 < table.get_by_role("row").count() <= 21
@@ -143,25 +140,22 @@ def admissions(tmp_path: Path) -> list[Path]:
 
 
 def test_a_network_says_what_its_privacy_cost(
-    pages: Pages, site: Site, clients: list[Cohort], admissions: list[Path], tmp_path: Path
+    pages: Pages, clients: Clients, admissions: list[Path], tmp_path: Path
 ) -> None:
     begin_study(pages, "Kept private")
     pages.choose("Model")
     pages.choose("Network with differential privacy")
-    take = pages.page.get_by_label("Or take them from a CSV file")
-    (tmp_path / "schema.csv").write_text(ROLES)
-    take.set_input_files(tmp_path / "schema.csv")
+    take_columns(pages, tmp_path, ROLES)
     pages.fill("Rounds", "20")
     pages.press("Create study")
     pages.sees("age: want its lowest and highest value, which scale it")
     pages.sees("want a number above 0, such as 3")
     limited = ROLES.replace("values", "values,low,high").replace("years", "years,,,,18,95")
-    (tmp_path / "schema.csv").write_text(limited)
-    take.set_input_files(tmp_path / "schema.csv")
+    take_columns(pages, tmp_path, limited)
     pages.fill("Epsilon", "3")
     pages.look("new-study-private")
     create(pages, "Kept private")
-    run_all(pages, site, clients, tmp_path, admissions)
+    run_all(pages, clients, admissions)
     look_at_what_is_done(pages, "private")
     pages.sees("How well it predicts was not counted")
     found = json.loads(pages.download("kept-private.model.json", tmp_path / "downloads").read_text())
@@ -169,27 +163,19 @@ def test_a_network_says_what_its_privacy_cost(
 
 
 def test_a_model_to_its_file(
-    pages: Pages,
-    site: Site,
-    clients: list[Cohort],
-    admissions: list[Path],
-    rehearse: Rehearse,
-    tmp_path: Path,
+    pages: Pages, clients: Clients, admissions: list[Path], rehearse: Rehearse, tmp_path: Path
 ) -> None:
     begin_study(pages, "Readmission")
     pages.choose("Model")
     pages.choose("FedHEONN: a one-layer network")
-    (tmp_path / "schema.csv").write_text(ROLES.replace("outcome,,no|yes", ",one-hot,no|yes"))
-    take = pages.page.get_by_label("Or take them from a CSV file")
-    take.set_input_files(tmp_path / "schema.csv")
+    take_columns(pages, tmp_path, ROLES.replace("outcome,,no|yes", ",one-hot,no|yes"))
     pages.press("Create study")
     pages.sees("want the column that is predicted: give it the role outcome")
-    (tmp_path / "schema.csv").write_text(ROLES)
-    take.set_input_files(tmp_path / "schema.csv")
+    take_columns(pages, tmp_path, ROLES)
     pages.fill("Penalties to try", "1")  # of several, the folds choose, which differ with the plan
     pages.look("new-study-model")
     create(pages, "Readmission")
-    run_all(pages, site, clients, tmp_path, admissions)
+    run_all(pages, clients, admissions)
     look_at_what_is_done(pages, "model")
     features = pages.page.get_by_role("table", name="Coefficients")
     expect(features.get_by_role("row")).to_have_count(6)  # heads, age, three kinds of smokers, the rest
@@ -217,20 +203,19 @@ def test_a_model_to_its_file(
 
 
 def test_a_network_to_its_curves(
-    pages: Pages, site: Site, clients: list[Cohort], admissions: list[Path], tmp_path: Path
+    pages: Pages, clients: Clients, admissions: list[Path], tmp_path: Path
 ) -> None:
     begin_study(pages, "Networked")
     pages.choose("Model")
     pages.choose("Network")
-    (tmp_path / "schema.csv").write_text(ROLES)
-    pages.page.get_by_label("Or take them from a CSV file").set_input_files(tmp_path / "schema.csv")
+    take_columns(pages, tmp_path, ROLES)
     pages.fill("Rounds", "8")
     pages.page.get_by_text("More rules").click()
     pages.fill("Fewest people in a round", "50")
     pages.fill("Learning rate", "0.05")
     pages.look("new-study-network")
     create(pages, "Networked")
-    run_all(pages, site, clients, tmp_path, admissions)
+    run_all(pages, clients, admissions)
     look_at_what_is_done(pages, "network")
     expect(pages.page.get_by_role("img", name="Loss by round")).to_be_visible()
     expect(pages.page.get_by_role("img", name="Share of classes predicted")).to_be_visible()
@@ -263,19 +248,12 @@ def tables(tmp_path: Path) -> list[Path]:
 
 
 def test_a_study_of_encodings_to_its_files(
-    pages: Pages,
-    site: Site,
-    clients: list[Cohort],
-    tables: list[Path],
-    rehearse: Rehearse,
-    tmp_path: Path,
+    pages: Pages, clients: Clients, tables: list[Path], rehearse: Rehearse, tmp_path: Path
 ) -> None:
     begin_study(pages, "Wards")
     pages.choose("Table")
     pages.choose("Encoding of columns of words")
-    (tmp_path / "schema.csv").write_text(SCHEMA)
-    take = pages.page.get_by_label("Or take them from a CSV file")
-    take.set_input_files(tmp_path / "schema.csv")
+    take_columns(pages, tmp_path, SCHEMA)
     values = pages.page.get_by_label("Values", exact=True)
     expect(values.first).to_have_value("never\nformer\ncurrent")
     expect(pages.page.get_by_label("Encoding", exact=True).nth(1)).to_have_value("target")
@@ -291,7 +269,7 @@ def test_a_study_of_encodings_to_its_files(
     pages.sees("3 values")
     pages.look("new-study-encoding")
     create(pages, "Wards")
-    run_all(pages, site, clients, tmp_path, tables)
+    run_all(pages, clients, tables)
     pages.follow("Plan")
     pages.sees("smoking (ordinal, of never, former, current)")
     pages.follow("Privacy and traffic")

@@ -14,16 +14,16 @@ from unpooled_client.state.folder import StateFolder
 from ..federation import Cohort
 from ..launch import PUT_SHARE
 from ..patience import until
-from .conftest import Site
+from .conftest import Clients
 from .pages import Pages
 from .studies import create_study_of_variants, invite_all, is_away, row, shown_invitation, spawn, until_done
 
 
 def test_stages_until_the_start_and_fingerprints_compared_by_telephone(
-    pages: Pages, site: Site, clients: list[Cohort], small: tuple[Path, ...], tmp_path: Path
+    pages: Pages, clients: Clients, small: tuple[Path, ...]
 ) -> None:
     create_study_of_variants(pages, "Asthma, state by state")
-    clients += invite_all(pages, site, tmp_path, small)
+    invite_all(pages, clients, small)
     graz, munich, tartu = clients
     expect(row(pages, "Graz")).to_contain_text("Invited")
     expect(
@@ -119,15 +119,10 @@ def moved(small: tuple[Path, ...], tmp_path: Path) -> Path:
 
 
 def test_the_page_names_the_cohort_and_the_cause(
-    pages: Pages,
-    site: Site,
-    clients: list[Cohort],
-    small: tuple[Path, ...],
-    moved: Path,
-    tmp_path: Path,
+    pages: Pages, clients: Clients, small: tuple[Path, ...], moved: Path
 ) -> None:
     create_study_of_variants(pages, NAME)
-    clients += invite_all(pages, site, tmp_path, small)
+    invite_all(pages, clients, small)
     graz, *others = clients
     graz.prefix = moved
     spawn(clients)
