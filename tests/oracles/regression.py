@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,13 +28,17 @@ class Fit:
     beta: np.ndarray
     se: np.ndarray
     p: np.ndarray
-    joint: float
-    """Chi-square of the first two coefficients together; NaN if there is one column."""
+    covariance: np.ndarray
 
     def of(self, test: str) -> tuple[float, float, float]:
         """(coefficient, standard error, P)."""
         k = self.tests.index(test)
         return float(self.beta[k]), float(self.se[k]), float(self.p[k])
+
+    def together(self, places: Sequence[int]) -> float:
+        """Wald's chi-square of some coefficients together."""
+        z, size = self.beta[places] / self.se[places], np.outer(self.se[places], self.se[places])
+        return float(z @ np.linalg.solve(self.covariance[np.ix_(places, places)] / size, z))
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,10 +134,10 @@ class Rows:
                 return None
             beta = back @ (result.params[1:] / size)
             covariance = back @ (result.cov_params()[1:, 1:] / np.outer(size, size)) @ back.T
-            se, joint = np.sqrt(np.diag(covariance)), _together(beta, covariance)
+            se = np.sqrt(np.diag(covariance))
             tail = stats.norm.sf if self.test == "logistic" else stats.t(len(x) - x.shape[1]).sf
             p = 2 * tail(np.abs(beta / se))
-        return Fit(self.names, beta, se, p, joint)
+        return Fit(self.names, beta, se, p, covariance)
 
     def penalised(self, start: np.ndarray) -> Fit | None:
         """Firth's estimates, at the maximum next to `start`, of all columns; None where there is none."""
@@ -157,8 +161,8 @@ class Rows:
                 break
         found = back @ (beta[1:] / size)
         covariance = back @ (self._penalised(x, beta)[2][1:, 1:] / np.outer(size, size)) @ back.T
-        se, joint = np.sqrt(np.diag(covariance)), _together(found, covariance)
-        return Fit(self.names, found, se, 2 * stats.norm.sf(np.abs(found / se)), joint)
+        se = np.sqrt(np.diag(covariance))
+        return Fit(self.names, found, se, 2 * stats.norm.sf(np.abs(found / se)), covariance)
 
     def _climb(self, x: np.ndarray, beta: np.ndarray) -> np.ndarray:
         """Nearer to the maximum: steps that are halved while Firth's likelihood falls."""
@@ -222,11 +226,3 @@ def _scaled(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     still = size <= 1e-12 * np.maximum(1e-300, np.abs(x[:, 1:]).max(axis=0))
     size = np.where(still, 1, size)
     return np.column_stack([x[:, 0], np.where(still, 0, centred / size)]), size
-
-
-def _together(beta: np.ndarray, covariance: np.ndarray) -> float:
-    """Wald's chi-square of the first two coefficients."""
-    if len(beta) < 2:
-        return np.nan
-    both = slice(0, 2)
-    return float(beta[both] @ np.linalg.solve(covariance[both, both], beta[both]))

@@ -184,7 +184,8 @@ def _is_right(federation: Federation, ours: Row) -> bool:
         return False
     statistic = next(title for title in ours if title.endswith("_STAT"))
     if ours["TEST"] == JOINT:
-        return abs(float(ours[statistic]) - fit.joint / 2) <= RIGHT * fit.joint
+        joint = fit.together([0, 1])
+        return abs(float(ours[statistic]) - joint / 2) <= RIGHT * joint
     error = float(ours["LOG(OR)_SE" if "OR" in ours else "SE"])
     # An odds ratio may print as 0.
     effect = float(ours[statistic]) * error if "OR" in ours else float(ours["BETA"])

@@ -10,6 +10,7 @@ compare    the panel, and reports that must be equal
 regressions  those whose numbers may differ
 derived    files that follow from a report: adjusted P values, clumps, GWAS-SSF
 combined   the meta-analysis of the cohorts' own estimates
+scores     saddlepoint tests and credible sets, which are of scores at the covariates' model
 others     pruning, components and polygenic scores of the same people
 known      where PLINK may differ, and why
 judge      who is right then; by `truth`: pooled rows, a linear program, statsmodels
@@ -41,6 +42,7 @@ from .outcome import Disagreement, Outcome
 from .plinks import Reports, plink1, plink2, rarer_first
 from .regressions import Comparison
 from .rehearsal import can_rehearse, rehearse
+from .scores import look_at_scores
 from .shrink import shrunk
 from .study import Study
 from .truth import Truth
@@ -110,6 +112,7 @@ def _compare_regressions(
         comparison.compare(reports)
     comparison.look_closely(_CLOSELY)
     look_at_combined(study, results, truth, _CLOSELY, folder, outcome)
+    look_at_scores(study, results, truth, outcome)
     report = reports.files[file] or results.files[file]
     names = list(dict.fromkeys(line.split()[1].decode() for line in report.splitlines()[1:]))
     if not names:

@@ -94,7 +94,10 @@ def own_fits(study: Study, truth: Truth, name: str, pair: tuple[str, str]) -> li
         if inflated:
             continue
         own = truth.complete & (study.people.cohort == cohort)
-        if study.test == "logistic" and truth.is_told_by_calls(name, allele, own):
+        told = study.test == "logistic" and {truth.is_told_by_calls(name, one, own) for one in pair}
+        if told == {False, True}:  # on X, where sex is a covariate: it goes by the rarer one
+            return None
+        if told == {True}:
             continue
         if study.test == "logistic" and (estimable := rows.is_estimable()) is not True:
             if estimable is None:

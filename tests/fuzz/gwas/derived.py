@@ -8,10 +8,8 @@ from pathlib import Path
 import numpy as np
 from statsmodels.stats.multitest import multipletests
 
-from unpooled.plan.genotype_model import JOINT
-
 from .files import Tables
-from .judge import Line, is_number, parsed
+from .judge import Line, is_joint, is_number, parsed
 from .models import is_known, is_shared, of_sex
 from .ours import Results
 from .outcome import Disagreement, Outcome
@@ -39,7 +37,7 @@ def look_at_derived(study: Study, results: Results, pooled: Tables, folder: Path
     own = {line.get("TEST", "ADD") for line in report[:1]}
     lines = [line for line in report if line.get("TEST", "ADD") in own]
     if study.test != "chi-square":
-        joint = [line for line in report if line["TEST"] == JOINT] or lines
+        joint = [line for line in report if is_joint(line["TEST"])] or lines
         _look_at_adjusted(joint, parsed(results.files[f"{name}.adjusted"]), outcome)
     if "ssf.tsv.gz" in results.files:
         _look_at_ssf(study, results, lines, outcome)

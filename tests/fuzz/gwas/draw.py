@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .models import draw_apart, draw_genotype_model, draw_models, draw_phenotypes, draw_way
+from .models import draw_apart, draw_genotype_model, draw_models, draw_phenotypes, draw_tests, draw_way
 from .study import People, Study
 from .variants import draw_variants
 
@@ -48,7 +48,8 @@ def draw(seed: int, test: str | None = None) -> Study:
     )
     study = draw_way(study)
     study = replace(study, plan={**study.plan, **draw_models(study)})
-    return draw_phenotypes(replace(study, plan={**study.plan, **draw_apart(study)}))
+    study = replace(study, plan={**study.plan, **draw_apart(study)})
+    return draw_phenotypes(replace(study, plan={**study.plan, **draw_tests(study)}))
 
 
 def _draw_people(

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import stats
 
 from unpooled.kernels import least_squares as codes
-from unpooled.plan.genotype_model import JOINT, terms_of
+from unpooled.plan.genotype_model import CHOSEN, JOINT, terms_of
 
 from ...oracles.regression import Fit, Rows
 from .models import indicators
@@ -38,6 +38,11 @@ _SURE = 3.0
 def parsed(report: bytes) -> list[Line]:
     header, *lines = report.decode().splitlines() or [""]
     return [dict(zip(header.split(), line.split(), strict=True)) for line in lines]
+
+
+def is_joint(test: str) -> bool:
+    """Tell whether a line is about several columns at once."""
+    return test == JOINT or test.startswith(CHOSEN.partition("{")[0])
 
 
 def is_number(line: Line) -> bool:
@@ -122,7 +127,7 @@ class Judge:
         fit = self.fit(line)
         if fit is None:
             return {}
-        if line["TEST"] == JOINT:
+        if is_joint(line["TEST"]):
             return self._expected_together(line, fit)
         beta, se, p = fit.of(line["TEST"])
         close = _PENALISED[1] if self.is_penalised(line) else _SE
@@ -143,9 +148,11 @@ class Judge:
 
     def _expected_together(self, line: Line, fit: Fit) -> dict[str, tuple[float, float]]:
         """Return the numbers of the joint test: chi-square in PLINK 1.9's report, F in plink2's."""
-        people = len(self.rows(line).y)
-        size = fit.joint / 2 if self.glm else fit.joint
-        p = stats.f(2, people).sf(size) if self.glm else stats.chi2(2).sf(size)
+        rows, places = self.rows(line), list(range(len(self.own) - 1))
+        places += [k - 1 for k, _, _ in rows.products if line["TEST"] != JOINT]
+        count, joint = len(places), fit.together(places)
+        size = joint / count if self.glm else joint
+        p = stats.f(count, len(rows.y)).sf(size) if self.glm else stats.chi2(count).sf(size)
         close = _PENALISED[1] if self.is_penalised(line) else _SE
         found = dict.fromkeys(_STATISTICS, (size, close * (1 + size)))
         found["P"] = (float(p), close * p * (1 + size))

@@ -12,7 +12,7 @@ import numpy as np
 
 from unpooled.plan.genotype_model import ADDITIVE, MODELS
 from unpooled.plan.plan import FEWEST_AT_A_LEVEL
-from unpooled.plan.result_files import FILES
+from unpooled.plan.result_files import CLUMPED, FILES, SPA, SUSIE
 
 from .study import Study
 
@@ -22,6 +22,9 @@ SEXES = {"males": 1, "females": 2}
 _STREAM = 1
 _RECODED, _INTERACTING = 0.4, 0.3
 """Shares of regressions with a model that is not additive, and of those with covariates with interactions."""
+_JOINTLY, _BY_SCORES = 0.5, 0.5
+"""Shares of studies with interactions that test them jointly, and with each file of scores that they can
+have."""
 _APART = 15
 """People who lack a phenotype that others have: a study refuses fewer than 10."""
 _FEWEST_APART = 4
@@ -167,10 +170,25 @@ def _renamed(study: Study, random: np.random.Generator) -> Study:
 def draw_apart(study: Study) -> dict[str, object]:
     """Draw whether cohorts are kept apart, where they can be."""
     random = np.random.default_rng([study.seed, _STREAM + 2])
-    can_be = study.quantitative and study.cohorts >= _FEWEST_APART and study.model == ADDITIVE
+    can_be = study.test != "chi-square" and study.cohorts >= _FEWEST_APART and study.model == ADDITIVE
     if not can_be or {"covar_variance_standardize", "interaction"} & set(study.plan) or random.random() < 0.5:
         return {}
-    return {"cohorts_apart": True}
+    return {"cohorts_apart": True, **({} if study.quantitative else {"firth": "no-firth"})}
+
+
+def draw_tests(study: Study) -> dict[str, object]:
+    """Draw a joint test of the interactions, and the files of saddlepoint tests and of credible sets."""
+    random = np.random.default_rng([study.seed, _STREAM + 5])
+    shares = random.random(3)
+    if study.test == "chi-square":
+        return {}
+    if study.plan.get("interaction"):
+        return {"joint_test": True} if shares[0] < _JOINTLY else {}
+    files: tuple[str, ...] = study.plan["files"]  # type: ignore[assignment]
+    if study.model == ADDITIVE and "cohorts_apart" not in study.plan:
+        files += (SPA,) * bool(study.test == "logistic" and shares[1] < _BY_SCORES)
+        files += (SUSIE,) * bool(CLUMPED in files and shares[2] < _BY_SCORES)
+    return {"files": files}
 
 
 def indicators(study: Study) -> list[tuple[str, np.ndarray]]:

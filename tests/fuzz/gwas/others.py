@@ -57,7 +57,7 @@ def _run(study: Study, cohorts: Sequence[Tables], test: str, **more: object) -> 
     return in_process.run_study(plan, words)
 
 
-def _copies(study: Study, panel: Panel) -> np.ndarray:
+def copies_of(study: Study, panel: Panel) -> np.ndarray:
     """Return copies of the first allele of each variant of a panel: int8 (m, n), -1 for a missing call."""
     places, rows = {name: k for k, name in enumerate(study.variants.name.tolist())}, []
     for k, name in enumerate(panel.name[:].astype(str).tolist()):
@@ -101,7 +101,7 @@ def _find_components(study: Study, cohorts: Sequence[Tables], folder: Path, outc
     """Compare principal components with NumPy's: each is as near as the study says."""
     found = _run(study, cohorts, "pca", pca=_COMPONENTS)
     rows, values = found.tables[VARIANTS], found.tables[VALUES]
-    copies = _copies(study, found.panel)[rows["variant"]].T
+    copies = copies_of(study, found.panel)[rows["variant"]].T
     calls = np.where(copies < 0, np.nan, copies)
     p = np.nanmean(calls[study.people.founder | bool(study.plan.get("nonfounders"))], axis=0) / 2
     x = np.nan_to_num((calls - 2 * p) / np.sqrt(2 * p * (1 - p)))
@@ -123,7 +123,7 @@ def _score(study: Study, cohorts: Sequence[Tables], folder: Path, outcome: Outco
     inside = ~np.isnan(people.phenotype) & ~np.isnan(people.covariates).any(axis=1)
     if not study.plan.get("allow_no_sex"):
         inside &= people.sex != 0
-    copies = _copies(study, found.panel)[rows["variant"]][:, inside].T
+    copies = copies_of(study, found.panel)[rows["variant"]][:, inside].T
     calls = np.where(copies < 0, np.nan, copies)
     x = np.nan_to_num(calls - np.nanmean(calls, axis=0))
     size = x.std(axis=0)

@@ -10,7 +10,7 @@ from unpooled.kernels import least_squares as codes
 from unpooled.plan.genotype_model import ADDITIVE
 
 from . import known
-from .judge import ASSOC, GLM, Judge, Line, is_number, parsed
+from .judge import ASSOC, GLM, Judge, Line, is_joint, is_number, parsed
 from .models import conditions, indicators
 from .ours import Results
 from .outcome import Disagreement, Outcome
@@ -29,6 +29,8 @@ _NO_MAXIMUM = {
 
 Texts = tuple[str, str]
 """A line of ours and of PLINK's as they stand."""
+Lines = dict[tuple[str, str], tuple[str, Line]]
+"""Lines of a report by variant and test."""
 
 
 def _without_widths(report: bytes) -> bytes:
@@ -52,6 +54,8 @@ class Comparison:
         ours, theirs = self.results.files[self.file], reports.files.get(self.file, b"")
         if self.study.model != ADDITIVE and not self.glm:  # PLINK 1.9 has not seen all IDs
             ours, theirs = _without_widths(ours), _without_widths(theirs)
+        if self.study.plan.get("joint_test"):
+            ours, theirs = (text.replace(b"_OR_F_STAT", b"_STAT", 1) for text in (ours, theirs))
         heads = [text.split(b"\n", 1)[0].decode() for text in (ours, theirs)]
         if theirs and heads[0] != heads[1]:
             self._disagree("another header", "", (heads[0], heads[1]))
@@ -61,6 +65,12 @@ class Comparison:
         their = {key: found for key, found in their.items() if key[1] not in of_cohorts}
         alone = list(dict.fromkeys(name for name, _ in mine if self._is_ours(name)))
         looked_at = set(np.random.default_rng(self.study.seed).permutation(alone)[:_ALONE].tolist())
+        if self.study.plan.get("joint_test"):
+            self._look_at_joint(mine)
+            mine, their = (
+                {key: found for key, found in lines.items() if not is_joint(key[1])}
+                for lines in (mine, their)
+            )
         for key, (text, line) in mine.items():
             if key[0] in alone:
                 self._without_plink(line, text, key[0] in looked_at)
@@ -79,6 +89,18 @@ class Comparison:
                 continue
             self._disagree("a line of PLINK's only", key[0], ("", their[key][0]))
 
+    def _look_at_joint(self, lines: Lines) -> None:
+        """Put some joint tests, which PLINK is not asked for, before statsmodels: there is one beside the
+        estimates."""
+        joint = [key for key in lines if is_joint(key[1])]
+        some = np.random.default_rng(self.study.seed).permutation(len(joint))[:_ALONE]
+        for key in (joint[k] for k in some.tolist()):
+            text, line = lines[key]
+            if is_number(line) != is_number(lines[key[0], self.judge.own[0]][1]):
+                self._disagree("a joint test without estimates, or none beside these", key[0], (text, ""))
+            else:
+                self._without_plink(line, text, True)
+
     def look_closely(self, count: int) -> None:
         """Some of the variants with a number against statsmodels in full precision, whatever PLINK says."""
         if self.study.plan.get("tolerance"):
@@ -95,20 +117,23 @@ class Comparison:
 
     def _is_ours(self, variant: str) -> bool:
         """Tell whether a variant has a regression that no PLINK can be asked for."""
-        return self.judge.truth.is_filled(variant, self.glm) or self.judge.truth.is_with_some(variant)
+        truth, about = self.judge.truth, (variant, self.results.alleles(variant)[0].decode(), self.glm)
+        if truth.is_filled(variant, self.glm) or truth.is_with_some(variant):
+            return True
+        return bool(indicators(self.study)) and len(truth.rows(*about).y) < truth.people(*about)
 
     def _without_plink(self, ours: Line, text: str, closely: bool) -> None:
         """The people and the allele, which another file has, and the numbers."""
         name = self.judge.name(ours)
-        expected = str(len(self.judge.rows(ours).y)), self.first[name]
+        expected = str(self.judge.truth.people(name, ours["A1"], self.glm)), self.first[name]
         if (ours["OBS_CT" if self.glm else "NMISS"], ours["A1"].replace(".", "0")) != expected:
             self._disagree("other people, or another allele", name, (text, " ".join(expected)))
         elif closely and not self.judge.truth.is_lone(name) and self._alone(ours, (text, "")):
             self.outcome.rules[known.OURS] += 1
 
-    def _by_key(self, report: bytes) -> dict[tuple[str, str], tuple[str, Line]]:
+    def _by_key(self, report: bytes) -> Lines:
         """The lines by variant and test; where a covariate is called SEX, too, the second is of the sex."""
-        found: dict[tuple[str, str], tuple[str, Line]] = {}
+        found: Lines = {}
         for text, line in zip(report.decode().splitlines()[1:], parsed(report), strict=True):
             key = (self.judge.name(line), line["TEST"])
             if key in found:

@@ -101,6 +101,10 @@ class Truth:
         on_x = self.study.variants.chromosome[self.place[name]] == self.study.autosomes + 1
         return bool(on_x) and 0 < len(some) < len(self.names)
 
+    def people(self, name: str, a1: str, by_plink2: bool) -> int:
+        """Count the people of a regression, also of cohorts that say nothing beside their own intercepts."""
+        return len(self._rows(self.place[name], a1, by_plink2, telling=False).y)
+
     def everyone(self, name: str, a1: str) -> Rows:
         """Return the rows as plink2 has them, but with those who lack the call, whose copies are 0."""
         return self._rows(self.place[name], a1, True, called=False)
@@ -110,7 +114,7 @@ class Truth:
         people.
         """
         own = self.complete & (self.study.people.cohort == cohort)
-        rows = self._rows(self.place[name], a1, False, inside=own)
+        rows = self._rows(self.place[name], a1, False, inside=own, telling=False)
         x = self.covariates[own]
         told: list[int] = []
         for k in range(x.shape[1] * bool(len(x))):
@@ -127,6 +131,7 @@ class Truth:
         by_plink2: bool,
         called: bool = True,
         inside: np.ndarray | None = None,
+        telling: bool = True,
     ) -> Rows:
         study, people = self.study, self.study.people
         inside = self.complete if inside is None else inside
@@ -155,6 +160,9 @@ class Truth:
             for _, values in coded:
                 _fill(values, inside, alike)
         inside = inside & ~np.isnan(coded[0][1])
+        if telling and indicators(study) and not study.quantitative:
+            inside = inside & np.isin(people.cohort, self._telling(inside))
+            told = self._told(inside)
         names = [*(test for test, _ in coded), *(self.names[k] for k in told)]
         parts = [np.ones(len(men)), *(values for _, values in coded), *self.covariates[:, told].T]
         products = []
@@ -173,6 +181,11 @@ class Truth:
                 parts.append(coded[0][1] * sex)
         x = np.column_stack(parts)[inside]
         return Rows(study.test, tuple(names), self.phenotype[inside], x, tuple(products))
+
+    def _telling(self, inside: np.ndarray) -> list[int]:
+        """The cohorts with cases and controls: the others say nothing beside intercepts of their own."""
+        of, y = self.study.people.cohort, self.phenotype
+        return [k for k in range(self.study.cohorts) if len(set(y[inside & (of == k)].tolist())) > 1]
 
     def _told(self, inside: np.ndarray) -> np.ndarray:
         """The covariates but for indicators of cohorts that nobody of a class of chromosomes is in: plink2
