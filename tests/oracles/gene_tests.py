@@ -6,6 +6,7 @@ quadrature of the formula of Lee and others (Biostatistics 2012).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,13 @@ import statsmodels.api as sm
 from scipy import integrate, optimize, stats
 
 from unpooled.kernels.weighted_chi_squares import neg_log10_tail
+from unpooled.methods.genes.options import BETA, FLAT, MADSEN_BROWNING
 
+WEIGHTS = {
+    BETA: lambda p: 25 * (1 - p) ** 24,
+    MADSEN_BROWNING: lambda p: 1 / np.sqrt(p * (1 - p)),
+    FLAT: np.ones_like,
+}
 GRID = (0, 0.1**2, 0.2**2, 0.3**2, 0.4**2, 0.5**2, 0.5, 1)
 
 
@@ -118,3 +125,22 @@ def p_values(null: Null, g: np.ndarray, weights: np.ndarray, frequency: np.ndarr
             stats.cauchy.sf(cauchy),
         ]
     )
+
+
+def columns_of(
+    copies: np.ndarray, members: list[int], collapsed: Mapping[int, bool]
+) -> tuple[np.ndarray, np.ndarray]:
+    """A set's columns in the pool, (people, columns), and their frequencies; of who has complete data."""
+    alone, rare = [], []
+    for v in dict.fromkeys(members):
+        called = copies[v] >= 0
+        first = copies[v][called].sum()
+        own = copies[v] if first <= called.sum() else 2 - copies[v]
+        if v not in collapsed:
+            continue
+        if collapsed[v]:
+            rare.append(np.where(called, own, 0))
+        else:
+            alone.append(np.where(called, own, own[called].mean()))
+    columns = np.array(alone + ([np.max(rare, axis=0)] if rare else []), float).T
+    return columns, columns.mean(axis=0) / 2

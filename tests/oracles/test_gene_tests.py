@@ -12,20 +12,15 @@ import statsmodels.api as sm
 from scipy import stats
 
 from unpooled.asking.cohort import ArrayCohort, Samples
-from unpooled.methods.genes.options import BETA, FLAT, MADSEN_BROWNING
+from unpooled.methods.genes.options import BETA
 from unpooled.panel.panel import Panel
 from unpooled.plan.plan import NO_KEY, Covariate, Plan
 from unpooled.run import reports, run
 
 from ..conftest import MICE, Rehearse
 from ..plinks import bfiles, plink, rows, split
-from .gene_tests import Null, p_values
+from .gene_tests import WEIGHTS, Null, columns_of, p_values
 
-WEIGHTS = {
-    BETA: lambda p: 25 * (1 - p) ** 24,
-    MADSEN_BROWNING: lambda p: 1 / np.sqrt(p * (1 - p)),
-    FLAT: np.ones_like,
-}
 COHORTS, SETS, EACH = 3, 4, 9
 
 
@@ -72,25 +67,6 @@ def study_of(
         for p in parts
     ]
     return plan, panel, cohorts, (y, covariates, copies)
-
-
-def columns_of(
-    copies: np.ndarray, members: list[int], collapsed: Mapping[int, bool]
-) -> tuple[np.ndarray, np.ndarray]:
-    """A set's columns in the pool, (people, columns), and their frequencies; of who has complete data."""
-    alone, rare = [], []
-    for v in dict.fromkeys(members):
-        called = copies[v] >= 0
-        first = copies[v][called].sum()
-        own = copies[v] if first <= called.sum() else 2 - copies[v]
-        if v not in collapsed:
-            continue
-        if collapsed[v]:
-            rare.append(np.where(called, own, 0))
-        else:
-            alone.append(np.where(called, own, own[called].mean()))
-    columns = np.array(alone + ([np.max(rare, axis=0)] if rare else []), float).T
-    return columns, columns.mean(axis=0) / 2
 
 
 MEMBERS = [list(range(EACH * k, EACH * (k + 1))) for k in range(SETS)] + [[0, 1, 3, 4, 5, 9, 10], []]

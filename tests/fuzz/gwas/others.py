@@ -1,4 +1,5 @@
-"""Studies of the same people without a regression: pruning, principal components, a polygenic score."""
+"""Studies of the same people without a regression: pruning, principal components, a polygenic
+score, tests of sets."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from sklearn.preprocessing import scale
 
 from unpooled.methods import ALGORITHMS, check
 from unpooled.methods.components.pca import VALUES
+from unpooled.methods.genes.options import BETA
 from unpooled.methods.polygenic.result import PATH
 from unpooled.methods.shared.summary import VARIANTS
 from unpooled.panel.panel import Panel
@@ -20,6 +22,7 @@ from unpooled.run import reports
 from unpooled_webapp.rehearsal import RehearsalError
 
 from ... import in_process
+from ...oracles.gene_tests import WEIGHTS, Null, columns_of, p_values
 from . import known
 from .files import PHENOTYPE, Tables, write_pool
 from .models import is_known, is_shared
@@ -30,6 +33,13 @@ from .study import Study
 
 _WINDOWS = ("50 5 0.2", "7 3 0.05", "12 1 0.5", "1kb 0.1")
 _COMPONENTS = 3
+_WITH_SETS = 12
+"""One in so many studies of cases and controls without levels also tests sets: the oracle takes seconds."""
+_SETS, _EACH = 2, 6
+_OF_SKATO = 1e-3
+"""Tolerance of -log10 P: the integrals of SKAT-O's have few digits where variants are nearly alike."""
+_SMALLEST_P = 1e-7
+"""Smallest P of SKAT to which its oracle has digits."""
 
 
 def look_at_others(study: Study, cohorts: Sequence[Tables], folder: Path, outcome: Outcome) -> None:
@@ -41,6 +51,8 @@ def look_at_others(study: Study, cohorts: Sequence[Tables], folder: Path, outcom
         look = (_prune, _find_components)[study.seed % 2]
     elif study.test == "linear" and not study.levels:
         look = _score
+    elif study.test == "logistic" and not study.levels and study.seed % _WITH_SETS == 0:
+        look = _test_sets
     else:
         return
     try:
@@ -53,7 +65,9 @@ def _run(study: Study, cohorts: Sequence[Tables], test: str, **more: object) -> 
     chosen = {"trait": "quantitative", "autosomes": study.autosomes, "min_samples": 1, **study.plan, **more}
     plan = Plan(test, PHENOTYPE, study.cohorts, NO_KEY, files=ALGORITHMS[test].usual_files, **chosen)
     check(plan)
-    words = [[word for word in each if word != "--1"] for each in words_of(study, cohorts)]
+    words = words_of(study, cohorts)
+    if plan.trait == "quantitative":
+        words = [[word for word in each if word != "--1"] for each in words]
     return in_process.run_study(plan, words)
 
 
@@ -120,9 +134,7 @@ def _score(study: Study, cohorts: Sequence[Tables], folder: Path, outcome: Outco
     covariates = tuple(map(Covariate, study.names))
     found = _run(study, cohorts, "polygenic", covariates=covariates, cohort_sums=True)
     rows, path, people = found.tables[VARIANTS], found.tables[PATH], study.people
-    inside = ~np.isnan(people.phenotype) & ~np.isnan(people.covariates).any(axis=1)
-    if not study.plan.get("allow_no_sex"):
-        inside &= people.sex != 0
+    inside = _complete(study)
     copies = copies_of(study, found.panel)[rows["variant"]][:, inside].T
     calls = np.where(copies < 0, np.nan, copies)
     x = np.nan_to_num(calls - np.nanmean(calls, axis=0))
@@ -140,3 +152,37 @@ def _score(study: Study, cohorts: Sequence[Tables], folder: Path, outcome: Outco
     off = np.abs(signs * rows["weight"] - wanted).max() / np.abs(wanted).max()
     if not off <= 1e-4:  # a system is solved to a residual of 1e-6
         _disagree("score", "other weights", rows["weight"], signs * wanted, outcome)
+
+
+def _complete(study: Study) -> np.ndarray:
+    """Mark the people who lack neither phenotype nor covariate: bool (n,)."""
+    people = study.people
+    inside = ~np.isnan(people.phenotype) & ~np.isnan(people.covariates).any(axis=1)
+    return np.asarray(inside & ((people.sex != 0) | bool(study.plan.get("allow_no_sex"))))
+
+
+def _test_sets(study: Study, cohorts: Sequence[Tables], folder: Path, outcome: Outcome) -> None:
+    """Compare tests of sets of neighbouring variants with those of the pooled genotypes."""
+    v, places = study.variants, {name: k for k, name in enumerate(study.variants.name.tolist())}
+    names = v.name[study.kept & (v.chromosome > 0) & (v.chromosome <= study.autosomes)].tolist()
+    sets = [names[k * _EACH : (k + 1) * _EACH] for k in range(_SETS)]
+    lines = [f"G{k} 1 1 {','.join(members)}" for k, members in enumerate(sets) if members]
+    chosen = {"trait": "case/control", "min_per_class": 0, "max_maf": 0.5, "set_list": "\n".join(lines)}
+    found = _run(study, cohorts, "gene-tests", covariates=tuple(map(Covariate, study.names)), **chosen)
+    inside, tested = _complete(study), found.tables["genes"]
+    x = study.people.covariates[inside]
+    null = Null.of(study.people.phenotype[inside], (x - x.mean(axis=0)) / x.std(axis=0), cases=True)
+    rows = found.tables["variants"]
+    named = found.panel.name[rows["variant"]].astype(str).tolist()
+    collapsed = dict(zip((places[name] for name in named), rows["collapsed"].tolist(), strict=True))
+    for k, index in enumerate(tested["index"].tolist()):
+        if tested["reason"][k]:
+            continue
+        members = [places[name] for name in sets[index]]
+        kept = {v: rare for v, rare in collapsed.items() if not rare or tested["collapsed"][k]}
+        columns, frequency = columns_of(v.copies[:, inside], members, kept)
+        p = p_values(null, columns, WEIGHTS[BETA](frequency), frequency)
+        ours, has_digits = tested["neg_log10_p"][k], p > _SMALLEST_P
+        outcome.exact += 1
+        if not np.allclose(ours[has_digits], -np.log10(p[has_digits]), rtol=_OF_SKATO, atol=1e-5):
+            _disagree("regenie", "other tests of a set", ours, -np.log10(p), outcome)
