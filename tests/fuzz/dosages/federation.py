@@ -266,13 +266,26 @@ def _join_rows(path: Path) -> None:
     for row in (line.split("\t") for line in gzip.decompress(path.read_bytes()).decode().splitlines()):
         if rows and len(row) > 8 and [*row[:2], *row[3:4]] == [*rows[-1][:2], *rows[-1][3:4]]:
             before = rows.pop()
-            cells = (
-                f"{'./.' if '/' in a else '.'}:{a.rpartition(':')[2]},{b.rpartition(':')[2]}"
-                for a, b in zip(before[9:], row[9:], strict=True)
-            )
+            cells = map(_joined, before[9:], row[9:])
             row = [*before[:4], f"{before[4]},{row[4]}", *before[5:9], *cells]
         rows.append(row)
     path.write_bytes(gzip.compress("".join("\t".join(row) + "\n" for row in rows).encode()))
+
+
+def _joined(*cells: str) -> str:
+    """One cell for a person's cells of two alternate alleles: a call if both agree, and both dosages."""
+    calls, dosages = zip(*(cell.split(":") for cell in cells), strict=True)
+    ways = max(call.count("/") + 1 for call in calls)
+    if len({call.count("/") for call in calls}) > 1:  # one of them is of one copy
+        dosages = tuple(
+            dosage if "/" in call or dosage == "." else f"{2 * float(dosage):.7g}"
+            for call, dosage in zip(calls, dosages, strict=True)
+        )
+        calls = tuple(call if "/" in call else f"{call}/{call}" for call in calls)
+    first, second = (call.count("1") for call in calls)
+    is_known = "." not in "".join(calls) and first + second <= ways
+    alleles = ["0"] * (ways - first - second) + ["1"] * first + ["2"] * second if is_known else ["."] * ways
+    return f"{'/'.join(alleles)}:{','.join(dosages)}"
 
 
 def _as_it_is(prefix: Path) -> Words:

@@ -22,7 +22,7 @@ from unpooled.run import reports
 from ... import in_process
 from ...oracles.regression import Rows
 from ...oracles.reports import GLM, Row, rows, unit
-from .federation import FIRST, FLAGS, Federation, write_cohort, write_pool
+from .federation import FLAGS, Federation, write_cohort, write_pool
 
 WORDS = (*GLM, "AX", "A1_CT", "ALLELE_CT", "A1_FREQ", "MACH_R2", "FIRTH?")
 """Columns that must be the same to the letter."""
@@ -156,7 +156,7 @@ def _is_tied(federation: Federation, line: Row) -> bool:
     """Tell whether both alleles are equally common in founders, so that plink2's rounding may say which is
     A1.
     """
-    dosages = federation.pooled[int(line["POS"]) - FIRST]
+    dosages = federation.pooled[federation.place(line["ID"])]
     inside = (federation.sex == 1) | (line["#CHROM"] != "Y")
     counted = dosages[(dosages >= 0) & inside & (federation.founder | federation.plan.nonfounders)]
     return int(counted.sum()) == len(counted) * COPY
@@ -195,10 +195,10 @@ def _is_right(federation: Federation, ours: Row) -> bool:
 
 def regression_of(federation: Federation, line: Row) -> Rows:
     """The regression that a line is about, of everybody who is in it, as plink2 counts copies."""
-    variant, sex = int(line["POS"]) - FIRST, federation.sex
+    variant, sex = federation.place(line["ID"]), federation.sex
     place, dosages = federation.chromosome[variant], federation.pooled[variant]
     copies = np.where(dosages < 0, np.nan, dosages / COPY)
-    copies = copies if line["A1"] == "C" else 2 - copies
+    copies = copies if line["A1"] != "A" else 2 - copies
     conditions = federation.conditions
     beside = [*conditions.values(), *federation.covariates.T]
     coded, half = terms_of(federation.plan).coded, 2 if place in ("Y", "MT") else 1
