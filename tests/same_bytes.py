@@ -30,6 +30,9 @@ QUESTIONS, CONSENT = "questions", "consent"
 MOST_LINES, MOST_LETTERS = 600, 2000
 """So much of a file, and of a line, is committed, and how much more there is."""
 MOST_SHOWN = 20
+# Its rows are drawn by questions that hold parameters of a scaling. The last bits of these go by the processor's
+# logarithm, and with them go the rows.
+BY_PROCESSOR = "local-updates, scaled"
 _HEAD = "== "
 
 Place = tuple[str, str]
@@ -93,7 +96,8 @@ def digits_of(study: str) -> dict[Place, Lines]:
     Of questions how many there are of each kind, in order: what is in them follows from sums. Of consent the
     words, but a digest where another study of the method has its words there.
     """
-    found = {(study, name): lines_of(content) for name, content in run(study).files.items()}
+    files = run(study).files if study != BY_PROCESSOR else {}
+    found = {(study, name): lines_of(content) for name, content in files.items()}
     found = {place: shortened(lines) for place, lines in found.items()}
     kinds = Counter(kind for kind, _ in run(study).messages())
     found[study, QUESTIONS] = [f"{kind} {number}" for kind, number in kinds.items()]
