@@ -53,6 +53,8 @@ class Rows:
     """float64 (n, 1 + columns): the intercept first."""
     products: tuple[tuple[int, int, int], ...] = ()
     """Columns that are products: which, and of which two."""
+    robust: bool = False
+    """Errors are those of the sandwich estimator."""
 
     @functools.cached_property
     def scaled(self) -> tuple[np.ndarray, np.ndarray]:
@@ -122,14 +124,17 @@ class Rows:
 
         about, back = self.about_centres
         x, size = _scaled(about)
+        errors = {"cov_type": "HC1"} if self.robust else {}
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             try:
                 if self.test == "logistic":
-                    start = self._maximum(x, np.zeros(len(x)))
-                    result = sm.Logit(self.y, x).fit(start, disp=0, method="newton", tol=1e-14, maxiter=100)
+                    steps = {"disp": 0, "method": "newton", "tol": 1e-14, "maxiter": 100}
+                    result = sm.Logit(self.y, x).fit(self._maximum(x, np.zeros(len(x))), **steps, **errors)
                 else:
-                    result = sm.OLS(self.y - self.y.mean(), x).fit()  # else it loses the mean's digits
+                    result = sm.OLS(self.y - self.y.mean(), x).fit(
+                        **errors
+                    )  # else it loses the mean's digits
             except (np.linalg.LinAlgError, sm.tools.sm_exceptions.PerfectSeparationError, ValueError):
                 return None
             beta = back @ (result.params[1:] / size)

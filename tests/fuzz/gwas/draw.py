@@ -6,7 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from .models import draw_apart, draw_genotype_model, draw_models, draw_phenotypes, draw_tests, draw_way
+from .models import (
+    draw_apart,
+    draw_errors,
+    draw_genotype_model,
+    draw_models,
+    draw_phenotypes,
+    draw_tests,
+    draw_way,
+)
 from .study import People, Study
 from .variants import draw_variants
 
@@ -49,6 +57,7 @@ def draw(seed: int, test: str | None = None) -> Study:
     study = draw_way(study)
     study = replace(study, plan={**study.plan, **draw_models(study)})
     study = replace(study, plan={**study.plan, **draw_apart(study)})
+    study = replace(study, plan={**study.plan, **draw_errors(study)})
     return draw_phenotypes(replace(study, plan={**study.plan, **draw_tests(study)}))
 
 

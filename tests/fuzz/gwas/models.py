@@ -25,6 +25,7 @@ _RECODED, _INTERACTING = 0.4, 0.3
 _JOINTLY, _BY_SCORES = 0.5, 0.5
 """Shares of studies with interactions that test them jointly, and with each file of scores that they can
 have."""
+_ROBUST = 0.15
 _APART = 15
 """People who lack a phenotype that others have: a study refuses fewer than 10."""
 _FEWEST_APART = 4
@@ -174,6 +175,14 @@ def draw_apart(study: Study) -> dict[str, object]:
     if not can_be or {"covar_variance_standardize", "interaction"} & set(study.plan) or random.random() < 0.5:
         return {}
     return {"cohorts_apart": True, **({} if study.quantitative else {"firth": "no-firth"})}
+
+
+def draw_errors(study: Study) -> dict[str, object]:
+    """Draw whether errors are robust, where they can be."""
+    random = np.random.default_rng([study.seed, _STREAM + 6])
+    if study.test == "chi-square" or "cohorts_apart" in study.plan or random.random() >= _ROBUST:
+        return {}
+    return {"robust": True, **({} if study.quantitative else {"firth": "no-firth"})}
 
 
 def draw_tests(study: Study) -> dict[str, object]:

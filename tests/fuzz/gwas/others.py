@@ -167,6 +167,8 @@ def _test_sets(study: Study, cohorts: Sequence[Tables], folder: Path, outcome: O
     names = v.name[study.kept & (v.chromosome > 0) & (v.chromosome <= study.autosomes)].tolist()
     sets = [names[k * _EACH : (k + 1) * _EACH] for k in range(_SETS)]
     lines = [f"G{k} 1 1 {','.join(members)}" for k, members in enumerate(sets) if members]
+    if not lines:
+        return
     chosen = {"trait": "case/control", "min_per_class": 0, "max_maf": 0.5, "set_list": "\n".join(lines)}
     found = _run(study, cohorts, "gene-tests", covariates=tuple(map(Covariate, study.names)), **chosen)
     inside, tested = _complete(study), found.tables["genes"]

@@ -70,7 +70,7 @@ def plan_of(study: Study) -> Plan:
         "phenotypes": PHENOTYPES[1 : 1 + len(further)],
         "require_pheno": together,
     }
-    is_per_copy = study.model == ADDITIVE and not study.plan.get("interaction")
+    is_per_copy = study.model == ADDITIVE and not {"interaction", "robust"} & set(study.plan)
     if study.test != "chi-square" and "files" in chosen and is_per_copy and not together:
         chosen |= {"files": (*chosen["files"], META), "few_studies": True}  # type: ignore[misc]
     return Plan(study.test, PHENOTYPE, study.cohorts, NO_KEY, **chosen)  # type: ignore[arg-type]

@@ -117,6 +117,8 @@ class Comparison:
 
     def _is_ours(self, variant: str) -> bool:
         """Tell whether a variant has a regression that no PLINK can be asked for."""
+        if self.study.plan.get("robust"):
+            return True
         truth, about = self.judge.truth, (variant, self.results.alleles(variant)[0].decode(), self.glm)
         if truth.is_filled(variant, self.glm) or truth.is_with_some(variant):
             return True
@@ -233,12 +235,12 @@ class Comparison:
     def _na_is_due(self, ours: Line, texts: Texts, theirs: bool) -> bool:
         """Tell whether ours may be NA; else it is a disagreement. `theirs`: PLINK has a number."""
         name = self.judge.name(ours)
+        if self.codes[name] == codes.FEW:
+            return self._is_of_few(name, texts)
         if not self.logistic:
             rows = self.judge.rows(ours)
             due = rows.is_dependent or (rows.is_inflated is not False if self._is_ours(name) else not theirs)
             return due or self._disagree("NA though PLINK has a number", name, texts)
-        if self.codes[name] == codes.FEW:
-            return self._is_of_few(name, texts)
         if not self.judge.is_estimable(ours):
             return True
         if self.judge.truth.is_told_by_calls(name, ours["A1"]):

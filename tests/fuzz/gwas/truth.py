@@ -180,7 +180,8 @@ class Truth:
                 names.append(self.of_sex[1])
                 parts.append(coded[0][1] * sex)
         x = np.column_stack(parts)[inside]
-        return Rows(study.test, tuple(names), self.phenotype[inside], x, tuple(products))
+        robust = bool(study.plan.get("robust"))
+        return Rows(study.test, tuple(names), self.phenotype[inside], x, tuple(products), robust)
 
     def _telling(self, inside: np.ndarray) -> list[int]:
         """The cohorts with cases and controls: the others say nothing beside intercepts of their own."""

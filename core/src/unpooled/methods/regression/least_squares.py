@@ -178,12 +178,11 @@ class Fitting:
         raw[np.ix_(own, own)] = self._raw_products
         of_all = congruent(raw, square(squares, 1 + p))
         mean, with_one = problem.of_sums[:, :-1], of_all[:, 0, 1:]
-        off = mean[:, :, None] * (with_one - of_all[:, :1, 0] * mean / 2)[:, None]
-        about = of_all[:, 1:, 1:] - off - off.swapaxes(1, 2)
-        upper = pairs(p)
-        found = sandwich(problem.products[:, *upper], about[:, *upper], p)
-        unit = scales[-1] / scales[:-1]
+        unit, upper = scales[-1] / scales[:-1], pairs(p)
         with np.errstate(divide="ignore", invalid="ignore"):
+            off = mean[:, :, None] * (with_one - of_all[:, :1, 0] * mean / 2)[:, None]
+            about = of_all[:, 1:, 1:] - off - off.swapaxes(1, 2)
+            found = sandwich(problem.products[:, *upper], about[:, *upper], p)
             return np.asarray(found * (n / (n - p - 1))[:, None, None] * unit[:, None] * unit)
 
     @property
@@ -253,7 +252,8 @@ class Fit(Fitting):
         """
         problem, scales = self._problem(sums, first_is_a1), self.scales
         beta = np.nan_to_num(self._solved(problem, np.zeros(0, np.int64))[0]) * scales[:-1] / scales[-1]
-        intercept = problem.of_sums[:, -1] - total(beta * problem.of_sums[:, :-1], 1)
+        with np.errstate(invalid="ignore"):  # of a variant that nobody is called for
+            intercept = problem.of_sums[:, -1] - total(beta * problem.of_sums[:, :-1], 1)
         beta[:, self.places] = product(beta[:, self.places], self._raw_products)
         return np.concatenate([np.nan_to_num(intercept)[:, None], beta], axis=1)
 
