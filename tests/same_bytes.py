@@ -30,8 +30,8 @@ QUESTIONS, CONSENT = "questions", "consent"
 MOST_LINES, MOST_LETTERS = 600, 2000
 """So much of a file, and of a line, is committed, and how much more there is."""
 MOST_SHOWN = 20
-# Its rows are drawn by questions that hold parameters of a scaling. The last bits of these go by the
-# processor's logarithm, and with them go the rows.
+# Its rows are drawn by questions that hold what was computed before; the last bits of that go by the
+# processor (another OPENBLAS_CORETYPE is enough), and with them go the rows.
 BY_PROCESSOR = "local-updates, scaled"
 _HEAD = "== "
 
