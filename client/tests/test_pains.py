@@ -32,7 +32,7 @@ PAINS: dict[str, tuple[str, ...]] = {
         "tests/browser/test_coordinator.py::test_a_cohort_that_stays_away_and_one_that_lost_its_key",
     ),
     "a crash loses the run": (
-        f"{ENGINE}/test_engine_faults.py::test_a_killed_client_goes_on",
+        f"{ENGINE}/test_engine_faults.py::test_a_client_killed_again_and_again_never_uses_a_nonce_twice",
         "tests/faults/test_faults.py::test_each_party_is_killed_at_each_phase",
     ),
     "who is at which stage": (

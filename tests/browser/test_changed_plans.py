@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from unpooled.simulate import simulate
 
@@ -107,6 +107,19 @@ def test_a_change_of_the_name_is_nobodys_to_accept(
     pages.follow("Plan")
     pages.sees("3 of 3 cohorts have accepted it; if it is changed, they accept again.")
     pages.follow("Change")
+    forecasts: list[Route] = []
+    pages.page.route("**/api/v1/foreseen", lambda forecast: forecasts.append(forecast))
+    save = pages.page.get_by_role("button", name="Save", exact=True)
+    expect(save).to_be_visible()
+    with pages.page.expect_request("**/api/v1/foreseen"):
+        pages.page.reload()
+    pages.sees("Once nothing is missing")
+    place = save.bounding_box()
+    for forecast in forecasts:
+        forecast.continue_()
+    pages.page.unroute("**/api/v1/foreseen")
+    pages.sees("What leaves a cohort")
+    assert save.bounding_box() == place  # a click that has begun ends on it
     pages.fill("Name of the study", "Asthma, spelt well")
     pages.press("Save")
     pages.heading("Asthma, spelt well")

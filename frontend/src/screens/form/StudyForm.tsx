@@ -100,7 +100,6 @@ export function StudyForm({
         </Card>
       </Stack>
       <Summary form={element} foreseen={foreseen?.data}>
-        {note}
         <CheckField
           label={t("Start automatically once every cohort is ready")}
           checked={form.autoStart}
@@ -112,6 +111,7 @@ export function StudyForm({
           </Button>
           {beside}
         </Row>
+        {note}
       </Summary>
     </form>
   );

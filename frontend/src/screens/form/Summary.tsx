@@ -5,7 +5,7 @@ import { useEffect, useState, type ReactNode, type RefObject } from "react";
 import { ApiError, type Method, type Schemas } from "../../api/client";
 import { foreseen } from "../../api/queries";
 import { Callout } from "../../ui/Callout";
-import { Card, Facts, Muted, Section } from "../../ui/Layout";
+import { Card, Facts, Muted, Section, Stack } from "../../ui/Layout";
 import { bytes, count, duration } from "../../words/format";
 import { declared, declaredLabel, plural, t } from "../../words/language";
 import { toPlan, type Form } from "./form";
@@ -43,23 +43,26 @@ interface Props {
   children: ReactNode;
 }
 
+/** The buttons come first, where nothing that appears later can move them away from under a click. */
 export function Summary({ form, foreseen, children }: Props) {
   return (
     <div className={styles.summary}>
       <Card>
-        <Section title={t("In short")}>
-          {foreseen ? (
-            <Said {...foreseen} />
-          ) : (
-            <Muted>
-              {t("Once nothing is missing, this says what is computed and what leaves a cohort.")}
-            </Muted>
-          )}
+        <Stack>
           <div className={styles.send}>
-            <Problems form={form} />
             {children}
+            <Problems form={form} />
           </div>
-        </Section>
+          <Section title={t("In short")}>
+            {foreseen ? (
+              <Said {...foreseen} />
+            ) : (
+              <Muted>
+                {t("Once nothing is missing, this says what is computed and what leaves a cohort.")}
+              </Muted>
+            )}
+          </Section>
+        </Stack>
       </Card>
     </div>
   );
