@@ -19,9 +19,9 @@ from unpooled_webapp.fork_server import ignore_interrupts, run, serve
 
 # What is imported before a program is asked for, by program: packages with all that is in them, and modules.
 _LIBRARY = ("unpooled",)
-_PLATFORM = (*_LIBRARY, *starting.PLATFORM, "redis")
+_PLATFORM = (*_LIBRARY, *starting.PLATFORM, "celery.bin.celery", "kombu.transport.redis", "psycopg_pool")
 IMPORTED = {
-    "unpooled_client": (*_LIBRARY, "unpooled_client", "httpx"),
+    "unpooled_client": (*_LIBRARY, "unpooled_client", "httpx", *starting.CLIENT),
     "unpooled_compensator": ("unpooled_compensator",),
     "unpooled_webapp": _PLATFORM,
     "gunicorn": _PLATFORM,
@@ -46,6 +46,7 @@ def _import(name: str) -> None:
 def _load_kernels() -> None:
     """Have the library's compiled functions at hand; no thread is left of it."""
     warming = importlib.import_module("unpooled_server.bells.warming")
+    warming.tokenizer.load_kernels()
     warming.warm_up()
     for name in [name for name in sys.modules if name.partition(".")[0] == "unpooled_server"]:
         del sys.modules[name]  # no client has them, and the server's are armed as it loads them

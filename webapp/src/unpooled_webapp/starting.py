@@ -61,6 +61,7 @@ PLATFORM = (
     "kombu",
     "requests",
     "scipy.special",
+    "structlog",
     "yaml",
 )
 """A fork server imports these for each party; none of them reads what parties are told by the environment."""
