@@ -2,67 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from pooled import Quantities, quantities
-from scipy.stats import norm, rankdata
 
-from unpooled.kernels.ordered_keys import keys
-from unpooled.methods.regression.normal_scores import TABLE, fewest_in_bins
+from unpooled.methods.regression.normal_scores import TABLE
 from unpooled.methods.shared.groups import complete
-from unpooled.plan.plan import Plan
 from unpooled.run import run
 
 from ..contract.studies import STUDIES
+from .normal_scores import cut, scored
 from .reports import LINEAR, Row, pairs
 
 SHARES = (1, 2, 4)
 NORMALIZE = ("--pheno-quantile-normalize", "--glm")
 
 
-def narrowest(
-    parts: Sequence[np.ndarray], fewest: int, *, in_pairs: bool = False, start: int = 0, bits: int = 64
-) -> list[int]:
-    """The least keys of the narrowest intervals with so many people without any one part: the slow way."""
-    sizes = [len(part) for part in parts]
-    wide = sum(size >= fewest for size in sizes) >= 2
-    if not (wide if in_pairs else sum(min(size, fewest) for size in sizes) >= 2 * fewest):
-        return []
-    if bits == 64 - 48:
-        return [start]
-    middle = start + (1 << (bits - 1))
-    below = [part[part < np.uint64(middle)] for part in parts]
-    above = [part[part >= np.uint64(middle)] for part in parts]
-    found = [
-        least
-        for half, at in ((below, start), (above, middle))
-        for least in narrowest(half, fewest, in_pairs=in_pairs, start=at, bits=bits - 1)
-    ]
-    return found or [start]
-
-
-def cut(values: Sequence[np.ndarray], plan: Plan) -> list[np.ndarray]:
-    """The number of each person's bin, from 1; `values` are those of each cohort, NaN of who is left out."""
-    own = [keys(part[~np.isnan(part)]) for part in values]
-    edges = np.array(narrowest(own, fewest_in_bins(plan, sum(map(len, own))))[1:], np.uint64)
-    return [
-        np.where(np.isnan(part), np.nan, np.searchsorted(edges, keys(part), side="right") + 1.0)
-        for part in values
-    ]
-
-
 def in_bins(pool: Quantities) -> Quantities:
     """The pool with the number of the bin in the place of the phenotype, of people with complete data."""
     s, of = pool.samples, pool.cohort_of(SHARES)
-    y, found = np.where(complete(s), s.phenotype, np.nan), np.empty(len(s))
-    places = [np.flatnonzero(of == cohort) for cohort in range(len(SHARES))]
-    for place, bins in zip(places, cut([y[place] for place in places], pool.plan(len(SHARES))), strict=True):
-        found[place] = bins
-    return replace(pool, samples=replace(s, phenotype=found))
+    bins = cut(np.where(complete(s), s.phenotype, np.nan), of, pool.plan(len(SHARES)))
+    return replace(pool, samples=replace(s, phenotype=bins))
 
 
 def of_phenotype(of: Callable[[np.ndarray], np.ndarray], n: int = 1500) -> Quantities:
@@ -127,20 +91,13 @@ def test_all_else_is_as_with_scores_for_phenotypes(name: str) -> None:
     one = STUDIES[name]()
     plan = one.plan.without("rint")
     samples = [cohort.samples for cohort in one.cohorts]
-    scored: list[list[np.ndarray]] = []
+    of, scores = np.repeat(range(len(samples)), list(map(len, samples))), []
     for place in range(len(plan.phenotype_names)):
         seen = [each.of_phenotype(place) for each in samples]
-        bins = cut([np.where(complete(each), each.phenotype, np.nan) for each in seen], plan)
-        pool = np.concatenate(bins)
-        ranks = rankdata(pool[~np.isnan(pool)])
-        scores = np.full(len(pool), np.nan)
-        scores[~np.isnan(pool)] = norm.ppf((ranks - 0.5) / len(ranks))
-        scored.append(np.split(scores, np.cumsum([len(each) for each in bins])[:-1]))
+        known = np.concatenate([np.where(complete(each), each.phenotype, np.nan) for each in seen])
+        scores.append(scored(known, of, plan))
     cohorts = [
-        replace(
-            cohort,
-            samples=cohort.samples.with_phenotypes(np.column_stack([each[number] for each in scored])),
-        )
+        replace(cohort, samples=cohort.samples.with_phenotypes(np.column_stack(scores)[of == number]))
         for number, cohort in enumerate(one.cohorts)
     ]
     ours, expected = run(one.plan, one.panel, one.cohorts), run(plan, one.panel, cohorts)

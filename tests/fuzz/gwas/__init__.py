@@ -45,7 +45,7 @@ from .rehearsal import can_rehearse, rehearse
 from .scores import look_at_scores
 from .shrink import shrunk
 from .study import Study
-from .truth import Truth
+from .truth import Truth, with_scores
 
 _COUNTED = ("frq", "lmiss", "hwe")
 _SHRINKING = 60.0
@@ -81,13 +81,17 @@ def compare(study: Study, folder: Path, pool: Study | None = None, with_server: 
         if with_server and can_rehearse(study):
             rehearse(study, cohorts, results, folder, outcome)
         if not outcome.disagreements:  # with another panel all else would be about other variants
-            _compare_reports(one, results, write_pool(pool or one, own), own, outcome)
+            _compare_reports(one, pool or one, results, own, outcome)
     if not pool:
         look_at_others(study, cohorts, folder, outcome)
     return outcome
 
 
-def _compare_reports(study: Study, results: Results, pooled: Tables, folder: Path, outcome: Outcome) -> None:
+def _compare_reports(study: Study, pool: Study, results: Results, folder: Path, outcome: Outcome) -> None:
+    pooled = write_pool(pool, folder)
+    if study.plan.get("rint"):
+        study = with_scores(study, _left(study, rarer_first(study, pooled, folder / "ranked")))
+        pooled = write_pool(study, folder)
     reports = plink1(study, pooled, folder / "plink1")
     if reports.said:
         outcome.refused(known.REFUSED, reports.said)

@@ -12,6 +12,7 @@ from .models import (
     draw_genotype_model,
     draw_models,
     draw_phenotypes,
+    draw_ranks,
     draw_tests,
     draw_way,
 )
@@ -57,7 +58,7 @@ def draw(seed: int, test: str | None = None) -> Study:
     study = draw_way(study)
     study = replace(study, plan={**study.plan, **draw_models(study)})
     study = replace(study, plan={**study.plan, **draw_apart(study)})
-    study = replace(study, plan={**study.plan, **draw_errors(study)})
+    study = replace(study, plan={**study.plan, **draw_errors(study), **draw_ranks(study)})
     return draw_phenotypes(replace(study, plan={**study.plan, **draw_tests(study)}))
 
 

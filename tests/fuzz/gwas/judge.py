@@ -31,6 +31,8 @@ _BETA, _SE = 1e-9, 1e-6
 """Tolerances against statsmodels: of a coefficient, as a share of the larger of itself and its error; and of
 that error.
 """
+_OF_RANKS = 1e-8
+"""Tolerance of a coefficient of normal scores, whose quantiles have nine digits, as PLINK's."""
 _SURE = 3.0
 """Standard error, per deviation of a column, below which an iteration has come to a maximum."""
 
@@ -166,7 +168,8 @@ class Judge:
 
     def far_from_statsmodels(self, line: Line) -> str:
         """Compare all tests of a variant in full precision, and say what is not statsmodels'."""
-        fit, (exact, close) = self.fit(line), _PENALISED if self.is_penalised(line) else (_BETA, _SE)
+        of_usual = _OF_RANKS if self.plan.get("rint") else _BETA, _SE
+        fit, (exact, close) = self.fit(line), _PENALISED if self.is_penalised(line) else of_usual
         for test, (beta, se) in self.estimates(line).items():
             b, e, _ = fit.of(test) if fit else (np.nan, np.nan, np.nan)
             if not (abs(beta - b) <= exact * max(abs(b), e) and abs(se - e) <= close * e):

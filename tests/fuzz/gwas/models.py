@@ -25,7 +25,9 @@ _RECODED, _INTERACTING = 0.4, 0.3
 _JOINTLY, _BY_SCORES = 0.5, 0.5
 """Shares of studies with interactions that test them jointly, and with each file of scores that they can
 have."""
-_ROBUST = 0.15
+_ROBUST, _RANKED = 0.15, 0.3
+_FEWEST_RANKED = 200
+"""People with a phenotype; most studies of fewer are refused, for they have fewer than 5 bins."""
 _APART = 15
 """People who lack a phenotype that others have: a study refuses fewer than 10."""
 _FEWEST_APART = 4
@@ -183,6 +185,13 @@ def draw_errors(study: Study) -> dict[str, object]:
     if study.test == "chi-square" or "cohorts_apart" in study.plan or random.random() >= _ROBUST:
         return {}
     return {"robust": True, **({} if study.quantitative else {"firth": "no-firth"})}
+
+
+def draw_ranks(study: Study) -> dict[str, object]:
+    """Draw whether the phenotype becomes normal scores, where most such studies are not refused."""
+    random = np.random.default_rng([study.seed, _STREAM + 7])
+    is_large = np.count_nonzero(~np.isnan(study.people.phenotype)) >= _FEWEST_RANKED
+    return {"rint": True} if study.quantitative and is_large and random.random() < _RANKED else {}
 
 
 def draw_tests(study: Study) -> dict[str, object]:

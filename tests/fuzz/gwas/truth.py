@@ -9,9 +9,11 @@ import numpy as np
 
 from unpooled.plan.genotype_model import ADDITIVE, MODELS
 
+from ...oracles.normal_scores import scored
 from ...oracles.regression import Rows
 from .files import columns
 from .models import conditions, indicators, interacting
+from .ours import plan_of
 from .study import Study
 
 
@@ -195,6 +197,16 @@ class Truth:
         first, there = len(self.names) - count, np.unique(self.study.people.cohort[inside])
         of_cohorts = first - 1 + there[1:] if count else there[:0]
         return np.concatenate([np.arange(first), of_cohorts])
+
+
+def with_scores(study: Study, kept: np.ndarray) -> Study:
+    """The study with normal scores for phenotypes; 0 of whoever is in no regression."""
+    people, truth = study.people, Truth(study, kept)
+    known = np.where(truth.complete, truth.phenotype, np.nan)
+    scores = np.nan_to_num(scored(known, people.cohort, plan_of(study)))
+    return replace(
+        study, people=replace(people, phenotype=np.where(np.isnan(people.phenotype), np.nan, scores))
+    )
 
 
 def _fill(values: np.ndarray, inside: np.ndarray, groups: list[np.ndarray]) -> None:
