@@ -10,6 +10,9 @@ asked for once, and no two phenotypes are multiplied with one another.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
 import numpy as np
 
 from unpooled.asking.procedure import Asks, Each, Finish, Study, procedure
@@ -86,123 +89,95 @@ def fit_chunk(
     counted, ties = yield from counts.count(study, chunk, pool, int(columns.exponent[-1]))
     first_is_a1, tied = yield from counts.order_of(study, chunk, counted)
     for is_few, some in (yield from split_by_carriers(study, chunk, pool, counted, few)):
-        about = counted.some(some), first_is_a1[some], tied[some]
+        about = Variants(chunk, pool, columns, block, counted.some(some), first_is_a1[some], tied[some])
         if ROBUST.of(study.plan) and not is_few:
-            yield from fit_robustly(study, chunk, pool, columns, block, *about)
+            yield from fit_robustly(study, about)
         else:
-            yield Finish(fit_counted(study, chunk, pool, columns, block, *about), may_lead=not is_few)
+            yield Finish(fit_counted(study, about), may_lead=not is_few)
     return ties
 
 
+@dataclass(frozen=True, eq=False)
+class Variants:
+    """Counted variants of a chunk, and what is known of everyone."""
+
+    name: ClassVar[str] = "linear/variants"
+
+    chunk: Chunk
+    pool: Pool
+    columns: PooledColumns
+    block: Block
+    counted: Counted
+    first_is_a1: np.ndarray
+    tied: np.ndarray
+    """bool (m,), as `first_is_a1`: both as of `order_of`"""
+
+    def sum_up(self, study: Study) -> Asks[tuple[Arrays, Variants]]:
+        """Ask for their sums; return them, and the variants with every tie settled."""
+        plan = study.plan
+        calls, coded = self._coded(plan)
+        asked = self.counted.variants, calls.incomplete, coded.fill, self._counts_first(plan), self.tied
+        sums = yield SumWithGenotypes.about(plan, self.chunk, self.pool.complete, self.columns, *asked)
+        order = counts.ordered(self.first_is_a1, self.tied, sums["first"], plan.cohorts)
+        return sums, replace(self, first_is_a1=order)
+
+    def fit(self, plan: Plan) -> Fit:
+        about = self.chunk.chromosome, self.pool, self.columns, self.counted
+        return Fit(plan, *about, *self._coded(plan), self.block)
+
+    def _coded(self, plan: Plan) -> tuple[Calls, CodedCalls]:
+        chromosome = self.chunk.chromosome
+        calls = Calls.of(self.counted.table, chromosome, self.pool, is_exact(plan))
+        return calls, CodedCalls.of(calls, terms_of(plan), chromosome, self._counts_first(plan))
+
+    def _counts_first(self, plan: Plan) -> np.ndarray:
+        # Of ties copies of the first allele are counted: where the model is more than these, there are none.
+        return self.first_is_a1 | terms_of(plan).is_plain
+
+
 @procedure("linear/sums")
-def fit_counted(
-    study: Study,
-    chunk: Chunk,
-    pool: Pool,
-    columns: PooledColumns,
-    block: Block,
-    counted: Counted,
-    first_is_a1: np.ndarray,
-    tied: np.ndarray,
-) -> Asks[None]:
-    """Sum the genotypes of variants of a chunk with the columns, and fit them; bool (m,) as of `order_of`."""
-    sums, order = yield from _sum(study, chunk, pool, columns, counted, first_is_a1, tied)
+def fit_counted(study: Study, variants: Variants) -> Asks[None]:
+    """Sum the genotypes of variants of a chunk with the columns, and fit them."""
+    sums, some = yield from variants.sum_up(study)
     terms = terms_of(study.plan)
     for plan, one in zip(study.plan.each, one_by_one(study.plan), strict=True):
-        fit = _fit(plan, chunk, pool, one.of_columns(columns), one.of_block(block), counted, order)
-        rows = fit.rows(one.of_sums(terms, sums, chunk.chromosome), order, few=ROBUST.of(plan))
+        own = replace(some, columns=one.of_columns(some.columns), block=one.of_block(some.block))
+        of_one = one.of_sums(terms, sums, some.chunk.chromosome)
+        rows = own.fit(plan).rows(of_one, some.first_is_a1, few=ROBUST.of(plan))
         yield of_several(rows, plan.phenotype) if len(study.plan.phenotype_names) > 1 else rows
 
 
 @procedure("linear/robust")
-def fit_robustly(
-    study: Study,
-    chunk: Chunk,
-    pool: Pool,
-    columns: PooledColumns,
-    block: Block,
-    counted: Counted,
-    first_is_a1: np.ndarray,
-    tied: np.ndarray,
-) -> Asks[None]:
+def fit_robustly(study: Study, variants: Variants) -> Asks[None]:
     """Sum genotypes likewise, and go on to the residuals, which cohorts have once they know the estimates."""
-    sums, order = yield from _sum(study, chunk, pool, columns, counted, first_is_a1, tied)
-    some = {name: sums[name] for name in ("genotype", "of_sex", "missing")}
-    fit = _fit(study.plan, chunk, pool, columns, block, counted, order)
-    fill = CodedCalls.of(fit.calls, terms_of(study.plan), chunk.chromosome, order).fill
+    found, some = yield from variants.sum_up(study)
+    sums = {name: found[name] for name in ("genotype", "of_sex", "missing")}
+    fit, people = some.fit(study.plan), some.pool.complete
     asked = SquareLinearResiduals.about(
         study.plan,
-        chunk,
-        pool.complete,
-        columns,
-        counted.variants,
+        some.chunk,
+        people,
+        some.columns,
+        some.counted.variants,
         fit.calls.incomplete,
-        fill,
-        order,
-        np.zeros_like(tied),
+        CodedCalls.of(fit.calls, terms_of(study.plan), some.chunk.chromosome, some.first_is_a1).fill,
+        some.first_is_a1,
+        np.zeros_like(some.tied),
         with_sex=fit.with_sex,
-        beta=settled(fit.coefficients(some, order), step_of(OF_MODEL, pool.complete)),
+        beta=settled(fit.coefficients(sums, some.first_is_a1), step_of(OF_MODEL, people)),
         iteration=1,
         evaluation=1,
     )
-    about = chunk, pool, columns, block, counted, order, tuple(some.items())
-    yield Finish(square_residuals(study, asked, *about), may_lead=True)
+    yield Finish(square_residuals(study, asked, some, tuple(sums.items())), may_lead=True)
 
 
 @procedure("linear/squares")
 def square_residuals(
-    study: Study,
-    asked: SquareLinearResiduals,
-    chunk: Chunk,
-    pool: Pool,
-    columns: PooledColumns,
-    block: Block,
-    counted: Counted,
-    first_is_a1: np.ndarray,
-    sums: tuple[tuple[str, np.ndarray], ...],
+    study: Study, asked: SquareLinearResiduals, some: Variants, sums: tuple[tuple[str, np.ndarray], ...]
 ) -> Asks[None]:
     """Sum the squared residuals of variants of which the other sums are known, and report them."""
     squares = (yield asked)["squares"]
-    fit = _fit(study.plan, chunk, pool, columns, block, counted, first_is_a1)
-    yield fit.rows(dict(sums), first_is_a1, squares=squares)
-
-
-def _sum(
-    study: Study,
-    chunk: Chunk,
-    pool: Pool,
-    columns: PooledColumns,
-    counted: Counted,
-    first_is_a1: np.ndarray,
-    tied: np.ndarray,
-) -> Asks[tuple[Arrays, np.ndarray]]:
-    """Ask for the sums of variants; return them with whether the panel's first allele is A1: bool (m,)."""
-    counts_first = first_is_a1 | terms_of(study.plan).is_plain
-    calls, coded = _coded(study.plan, chunk, pool, counted, counts_first)
-    asked = counted.variants, calls.incomplete, coded.fill, counts_first, tied
-    sums = yield SumWithGenotypes.about(study.plan, chunk, pool.complete, columns, *asked)
-    return sums, counts.ordered(first_is_a1, tied, sums["first"], study.plan.cohorts)
-
-
-def _fit(
-    plan: Plan,
-    chunk: Chunk,
-    pool: Pool,
-    columns: PooledColumns,
-    block: Block,
-    counted: Counted,
-    first_is_a1: np.ndarray,
-) -> Fit:
-    # Of ties copies of the first allele were counted: where the model is more than these, there are none.
-    own = _coded(plan, chunk, pool, counted, first_is_a1 | terms_of(plan).is_plain)
-    return Fit(plan, chunk.chromosome, pool, columns, counted, *own, block)
-
-
-def _coded(
-    plan: Plan, chunk: Chunk, pool: Pool, counted: Counted, counts_first: np.ndarray
-) -> tuple[Calls, CodedCalls]:
-    calls = Calls.of(counted.table, chunk.chromosome, pool, is_exact(plan))
-    return calls, CodedCalls.of(calls, terms_of(plan), chunk.chromosome, counts_first)
+    yield some.fit(study.plan).rows(dict(sums), some.first_is_a1, squares=squares)
 
 
 def _is_about_the_pool_alone(plan: Plan) -> bool:

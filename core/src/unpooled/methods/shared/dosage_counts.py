@@ -29,9 +29,23 @@ from unpooled.methods.shared.options import DOSAGES
 from unpooled.methods.shared.without_any import capped
 
 
+class _Bounds:
+    """Sums over at most `most` people."""
+
+    most: int
+
+    @property
+    def most_dosages(self) -> int:
+        return self.most * 2 * COPY
+
+    @property
+    def most_squares(self) -> int:
+        return self.most * (2 * COPY) ** 2
+
+
 # Dosages are whole numbers of 1/16384, as plink2 keeps them, so these sums are exact.
 @dataclass(frozen=True)
-class OfDosages(CountGenotypes, title="Sum dosages", ring_bits=64):
+class OfDosages(_Bounds, CountGenotypes, title="Sum dosages", ring_bits=64):
     """Sums of dosages of one chunk in each group, in place of genotype counts."""
 
     sends: ClassVar[tuple[Count, ...]] = (
@@ -61,14 +75,6 @@ class OfDosages(CountGenotypes, title="Sum dosages", ring_bits=64):
         ),
     )
 
-    @property
-    def most_dosages(self) -> int:
-        return self.most * 2 * COPY
-
-    @property
-    def most_squares(self) -> int:
-        return self.most * (2 * COPY) ** 2
-
     def local(self, cohort: Cohort) -> Arrays:
         found = counted(cohort, slice(self.start, self.stop), self.groups)
         return {array.name: found[..., k] for k, array in enumerate(OfDosages.sends)}
@@ -92,18 +98,10 @@ class CarriedDosages(OfDosages):
 
 
 @dataclass(frozen=True, eq=False)
-class SumListed(CountListed, title="Sum dosages", ring_bits=64):
+class SumListed(_Bounds, CountListed, title="Sum dosages", ring_bits=64):
     """Sums of dosages of variants one by one, and who with complete data carries each allele, capped."""
 
     sends: ClassVar[tuple[Count, ...]] = CarriedDosages.sends
-
-    @property
-    def most_dosages(self) -> int:
-        return self.most * 2 * COPY
-
-    @property
-    def most_squares(self) -> int:
-        return self.most * (2 * COPY) ** 2
 
     def local(self, cohort: Cohort) -> Arrays:
         items = self.items.astype(np.int64)
