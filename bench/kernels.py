@@ -22,7 +22,7 @@ from unpooled.asking.share_check import check_of
 from unpooled.kernels import dosages as of_dosages
 from unpooled.kernels.counts import count_genotypes, group_masks
 from unpooled.kernels.dosages import COPY, NO_DOSAGE
-from unpooled.kernels.logistic import Design, evaluate
+from unpooled.kernels.logistic import Design, Regressions
 from unpooled.kernels.products import over_missing, products
 from unpooled.protocol import masking
 from unpooled_client.data.plink.pgen import PgenFile
@@ -64,6 +64,10 @@ def main() -> None:
     design = Design.of(covariates, everyone, case, ones, np.zeros(PEOPLE, np.int64))
     single = design.in_single_precision()
     beta, fill = random.normal(size=(VARIANTS, 2 + COVARIATES)) * 0.05, np.zeros((VARIANTS, 2))
+
+    def of(genotypes: np.ndarray, design: Design) -> Regressions:
+        return Regressions(genotypes, second, lacking, design, fill, True)
+
     each = 1e9 / (PEOPLE * VARIANTS)
     pgen, rows = written(dosages), np.arange(VARIANTS)
 
@@ -79,9 +83,9 @@ def main() -> None:
         ("over missing calls, 20 columns",
          lambda: over_missing(words, over), 0.25 / memory + MISSING / 3 * 20 / additions),
         ("logistic: one, single precision",
-         lambda: evaluate(words, second, lacking, single, beta, fill, True), OPERATIONS / 2 / additions),
+         lambda: of(words, single).evaluate(beta), OPERATIONS / 2 / additions),
         ("logistic: one evaluation",
-         lambda: evaluate(words, second, lacking, design, beta, fill, True), OPERATIONS / additions),
+         lambda: of(words, design).evaluate(beta), OPERATIONS / additions),
         ("dosages: from a .pgen", lambda: pgen.dosages(rows), 4.4 / memory),
         ("dosages: sums of two groups",
          lambda: of_dosages.count_dosages(dosages, groups), 2 / memory),
@@ -90,9 +94,9 @@ def main() -> None:
         ("dosages: over missing, 20 columns",
          lambda: of_dosages.over_missing(dosages, over), 2 / memory + MISSING / 3 * 20 / additions),
         ("dosages: one, single precision",
-         lambda: evaluate(dosages, second, lacking, single, beta, fill, True), OPERATIONS / 2 / additions),
+         lambda: of(dosages, single).evaluate(beta), OPERATIONS / 2 / additions),
         ("dosages: one evaluation",
-         lambda: evaluate(dosages, second, lacking, design, beta, fill, True), OPERATIONS / additions),
+         lambda: of(dosages, design).evaluate(beta), OPERATIONS / additions),
     ):  # fmt: skip
         took = best(work) * each
         print(f"  {name:32} {took:7.3f}   {least / took:5.0%} of the ceiling ({least:.3f})")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -19,7 +20,7 @@ from unpooled.kernels.dosages import COPY, NO_DOSAGE, from_copies
 from unpooled.kernels.dosages import add_scores as add_scores_of_dosages
 from unpooled.kernels.dosages import over_missing as over_missing_dosages
 from unpooled.kernels.dosages import products as products_of_dosages
-from unpooled.kernels.logistic import Design, evaluate, penalty
+from unpooled.kernels.logistic import Design, Regressions
 from unpooled.kernels.logistic_weights import CLIP
 from unpooled.kernels.products import over_missing, products
 from unpooled.plan.plan import Plan, PlanError
@@ -120,8 +121,9 @@ def test_logistic_against_the_definition(samples: int, count: int, exact: bool, 
     beta, fill, second = random.normal(size=(m, p)) * size, random.random((m, 2)), random.random(m) < 0.5
     words = pack(codes, random)
     design = Design.of(covariates, inside, case, unit, group)
-    found = evaluate(words, second, lacking, design, beta, fill, exact)
-    none, *near = evaluate(words, second, lacking, design.in_single_precision(), beta, fill, exact)
+    regressions = Regressions(words, second, lacking, design, fill, exact)
+    found = regressions.evaluate(beta)
+    none, *near = replace(regressions, design=design.in_single_precision()).evaluate(beta)
     assert not none.any()
     for v in range(m):
         want = slow(codes[v], second[v], covariates, inside, case, unit, group, beta[v], fill[v], exact)
@@ -132,7 +134,7 @@ def test_logistic_against_the_definition(samples: int, count: int, exact: bool, 
     spread = random.normal(size=(m, p, p)) / 3
     inverse = np.einsum("mij,mkj->mik", spread, spread)
     places = np.triu_indices(p)
-    found = penalty(words, second, lacking, design, beta, inverse[:, *places], fill, exact)
+    found = regressions.penalty(beta, inverse[:, *places])
     for v in range(m):
         want = slow_penalty(
             inverse[v], codes[v], second[v], covariates, inside, case, unit, group, beta[v], fill[v], exact

@@ -19,7 +19,7 @@ import pytest
 
 from unpooled import run
 from unpooled.asking.cohort import ArrayCohort, Samples
-from unpooled.kernels.logistic import Design, evaluate
+from unpooled.kernels.logistic import Design, Regressions
 from unpooled.kernels.products import over_missing, products
 from unpooled.panel.panel import Panel
 from unpooled.plan.plan import NO_KEY, Covariate, Plan
@@ -71,7 +71,7 @@ def of_kernels(shift: int) -> Iterator[str]:
                 precise, covariates=moved(precise.covariates, shift), rows=moved(precise.rows, shift)
             )
             for exact in (True, False):
-                found = evaluate(words, second, lacking, design, moved(beta, shift), fill, exact)
+                found = Regressions(words, second, lacking, design, fill, exact).evaluate(moved(beta, shift))
                 yield digest(f"evaluate {count} {design.rows.dtype} {exact}", found)
         columns = moved(random.normal(size=(SAMPLES, count + 1)), shift)
         sums = products(words, second, columns), over_missing(words, columns)

@@ -39,6 +39,7 @@ _CODES = (np.arange(256)[:, None] >> np.array([0, 2, 4, 6])) & 3
 _QUADS = COPIES[:, _CODES.ravel()].astype(np.int64)
 """(2, 256 x 4): copies of A1, and of A2, of the four samples of a byte."""
 
+_NO_INVERSE = np.zeros((0, 0))
 COPIES_ALONE, NOTHING_ELSE = np.arange(3.0)[None], np.zeros((0, 2), np.int64)
 """Coding and further columns of the genotype in an additive model without interactions, as in `Design`."""
 
@@ -84,96 +85,71 @@ class Design:
         )
 
 
-def evaluate(
-    words: Words,
-    second: NDArray[np.bool_],
-    lacking: NDArray[np.bool_],
-    design: Design,
-    beta: Floats,
-    fill: Floats,
-    exact: bool,
-) -> tuple[Floats, Floats, Floats]:
-    """Log-likelihood (m,), gradient (m, p) and upper triangle of the negative Hessian (m, p (p + 1) / 2).
+@dataclass(frozen=True, eq=False)
+class Regressions:
+    """The regressions of m variants in one cohort, each at coefficients of its own.
 
-    Parameters are intercept, genotype, covariates, then the design's extra columns. `second`: copies of the
-    file's A2 count, else of A1. Instead of `words` there may be dosages, uint16 (m, samples) as in
-    `unpooled.asking.cohort.Dosages`: what they count is interpolated between whole copies.
-
-    `lacking`: whether anyone may have no call. Such a call leaves the person out
-    if `exact`; else it is `fill`, in units of the genotype: (m, 2), of the two groups, or of the two columns
-    that a genotype becomes.
-
-    Computed in the precision of the design; sums over tiles are float64. In single precision gradient and
-    Hessian have six digits or so, and there is no log-likelihood: it is 0.
+    Parameters are intercept, genotype, covariates, then the design's extra columns. All is computed in the
+    precision of the design; sums over tiles are float64.
     """
-    return _sums(words, second, lacking, design, beta, np.zeros((0, 0)), fill, exact)
 
+    words: Words
+    """Calls; or dosages, uint16 (m, samples) as in `unpooled.asking.cohort.Dosages`: what they count is
+    interpolated between whole copies."""
+    second: NDArray[np.bool_]
+    """bool (m,): copies of the file's A2 count, else of A1."""
+    lacking: NDArray[np.bool_]
+    """bool (m,): anyone may have no call. It leaves the person out if `exact`; else it is `fill`."""
+    design: Design
+    fill: Floats
+    """(m, 2), in units of the genotype: of the two groups, or of the two columns that it becomes."""
+    exact: bool
 
-def penalty(
-    words: Words,
-    second: NDArray[np.bool_],
-    lacking: NDArray[np.bool_],
-    design: Design,
-    beta: Floats,
-    inverse: Floats,
-    fill: Floats,
-    exact: bool,
-) -> tuple[Floats, Floats]:
-    """Derivative (m, p) of Firth's penalty, and upper triangle of the information that it adds.
+    def evaluate(self, beta: Floats) -> tuple[Floats, Floats, Floats]:
+        """Log-likelihood (m,), gradient (m, p) and upper triangle of the negative Hessian (m, p (p + 1) / 2).
 
-    `inverse`, (m, p (p + 1) / 2), are the upper triangles of the inverse information at `beta` of all people
-    of the study; the rest as of `evaluate`, in double precision.
-    """
-    return _sums(words, second, lacking, design, beta, inverse, fill, exact)[1:]
+        In single precision gradient and Hessian have six digits or so, and there is no log-likelihood: it
+        is 0.
+        """
+        return self._sums(beta)
 
+    def penalty(self, beta: Floats, inverse: Floats) -> tuple[Floats, Floats]:
+        """Derivative (m, p) of Firth's penalty, and upper triangle of the information that it adds.
 
-def squares(
-    words: Words,
-    second: NDArray[np.bool_],
-    lacking: NDArray[np.bool_],
-    design: Design,
-    beta: Floats,
-    fill: Floats,
-    exact: bool,
-    weights: int,
-) -> Floats:
-    """Upper triangles of the sums of e^2 x x', (m, p (p + 1) / 2), with e the residuals at `beta`.
+        `inverse`, (m, p (p + 1) / 2), are the upper triangles of the inverse information at `beta` of all
+        people of the study. In double precision.
+        """
+        return self._sums(beta, inverse)[1:]
 
-    `weights` is SQUARED, or SQUARED_LINEAR of a design whose cases are the phenotype; the rest as of
-    `evaluate`, in double precision.
-    """
-    none = np.zeros((0, 0))
-    return _sums(words, second, lacking, design, beta, none, fill, exact, weights)[2]
+    def squares(self, beta: Floats, weights: int) -> Floats:
+        """Upper triangles of the sums of e^2 x x', (m, p (p + 1) / 2), with e the residuals at `beta`.
 
+        `weights` is SQUARED, or SQUARED_LINEAR of a design whose cases are the phenotype. In double
+        precision.
+        """
+        return self._sums(beta, weights=weights)[2]
 
-def _sums(
-    words: Words,
-    second: NDArray[np.bool_],
-    lacking: NDArray[np.bool_],
-    design: Design,
-    beta: Floats,
-    inverse: Floats,
-    fill: Floats,
-    exact: bool,
-    weights: int = USUAL,
-) -> tuple[Floats, Floats, Floats]:
-    """Compute the sums of `evaluate`, or with an inverse information of `penalty`, without log-likelihood."""
-    m, p = beta.shape
-    precision = PRECISIONS[design.rows.dtype.name]
-    likelihood, gradient = np.zeros(m), np.zeros((m, p))
-    hessian = np.zeros((m, p * (p + 1) // 2))
-    filling = np.ascontiguousarray(fill) if len(fill) else np.zeros((m, 2))
-    kind = design.rows.dtype
-    quads = np.ascontiguousarray(design.coded[:, _QUADS].transpose(1, 0, 2), kind)  # by allele, then column
-    none, dosed = np.zeros((0, 0), np.uint16), words.dtype == np.uint16
-    dosages, words = (words, np.zeros((0, 0), np.uint64)) if dosed else (none, words)
-    _evaluate(
-        np.ascontiguousarray(words), np.ascontiguousarray(dosages), second, lacking, quads,
-        np.ascontiguousarray(design.coded, kind), design.extra, design.covariates, design.rows,
-        beta.astype(design.rows.dtype, order="C"), inverse.astype(design.rows.dtype, order="C"), filling,
-        exact, weights, precision.numbers, precision.exponent, likelihood, gradient, hessian,
-    )  # fmt: skip
-    return likelihood, gradient, hessian
+    def _sums(
+        self, beta: Floats, inverse: Floats = _NO_INVERSE, weights: int = USUAL
+    ) -> tuple[Floats, Floats, Floats]:
+        """Compute the sums of `evaluate`, or those of `penalty`, without log-likelihood."""
+        design, words, kind = self.design, self.words, self.design.rows.dtype
+        m, p = beta.shape
+        precision = PRECISIONS[kind.name]
+        likelihood, gradient = np.zeros(m), np.zeros((m, p))
+        hessian = np.zeros((m, p * (p + 1) // 2))
+        filling = np.ascontiguousarray(self.fill) if len(self.fill) else np.zeros((m, 2))
+        by_allele = design.coded[:, _QUADS].transpose(1, 0, 2)  # then by column
+        none, dosed = np.zeros((0, 0), np.uint16), words.dtype == np.uint16
+        dosages, words = (words, np.zeros((0, 0), np.uint64)) if dosed else (none, words)
+        _evaluate(
+            np.ascontiguousarray(words), np.ascontiguousarray(dosages), self.second, self.lacking,
+            np.ascontiguousarray(by_allele, kind), np.ascontiguousarray(design.coded, kind), design.extra,
+            design.covariates, design.rows, beta.astype(kind, order="C"), inverse.astype(kind, order="C"),
+            filling, self.exact, weights, precision.numbers, precision.exponent,
+            likelihood, gradient, hessian,
+        )  # fmt: skip
+        return likelihood, gradient, hessian
 
 
 @compiled

@@ -22,7 +22,6 @@ from unpooled.asking.procedure import Asks, Call, Go, Study, procedure
 from unpooled.asking.question import Arrays, Condition, Real
 from unpooled.kernels import least_squares as codes
 from unpooled.kernels.fixed_order import length, pairs, square, total
-from unpooled.kernels.logistic import penalty
 from unpooled.kernels.newton import inverses, newton
 from unpooled.methods.regression.ascent import MOST_EVALUATIONS
 from unpooled.methods.regression.fitting import Fitting
@@ -222,10 +221,8 @@ class Penalty(EvaluatePenalised, name="firth/penalty", title="Penalty of the fit
         return super().fields_of(part) | {"inverse": self.inverse[part]}
 
     def local(self, cohort: Cohort) -> Arrays:
-        copies, lacking, design, fill = self.data_of(cohort)
-        score, information = penalty(
-            copies.values, copies.second, lacking, design, self.beta, self.inverse, fill, self.exact
-        )
+        regressions = self.regressions_of(cohort, self.copies_of(cohort))
+        score, information = regressions.penalty(self.beta, self.inverse)
         return {"score": score, "information": information}
 
 

@@ -14,7 +14,7 @@ from unpooled.asking.sizes import Sizes
 from unpooled.errors import ProtocolError
 from unpooled.kernels.elementary import log
 from unpooled.kernels.fixed_order import pairs, settled, step_of
-from unpooled.kernels.logistic import Design, evaluate
+from unpooled.kernels.logistic import Design, Regressions
 from unpooled.methods.regression.about_variants import INCOMPLETE, AboutVariants, OfPeople
 from unpooled.methods.regression.ascent import MOST_EVALUATIONS
 from unpooled.methods.regression.counts import TIES
@@ -411,19 +411,16 @@ class Evaluate(OfModels, name="logistic/evaluate", title="Fit model"):
         return self.variants, self.parameters
 
     def local(self, cohort: Cohort) -> Arrays:
-        copies, lacking, design, fill = self.data_of(cohort)
-        likelihood, gradient, hessian = evaluate(
-            copies.values, copies.second, lacking, design, self.beta, fill, self.exact
-        )
+        regressions = self.regressions_of(cohort, self.copies_of(cohort))
+        likelihood, gradient, hessian = regressions.evaluate(self.beta)
         return {"likelihood": likelihood, "gradient": gradient, "hessian": hessian}
 
-    def data_of(self, cohort: Cohort) -> tuple[Copies, np.ndarray, Design, np.ndarray]:
-        """Copies, which variants lack some, people with covariates, and what stands for those that lack."""
-        copies, lacking = self.copies_of(cohort), self.flagged(INCOMPLETE)
-        fill = np.zeros((self.variants, 2))
+    def regressions_of(self, cohort: Cohort, copies: Copies) -> Regressions:
+        fill, lacking = np.zeros((self.variants, 2)), self.flagged(INCOMPLETE)
         if not self.exact:
             fill[lacking, : self.fillings] = self.fill
-        return copies, lacking, self.design_of(self.people_of(cohort)), fill
+        design = self.design_of(self.people_of(cohort))
+        return Regressions(copies.values, copies.second, lacking, design, fill, self.exact)
 
     def fields_of(self, part: slice) -> dict[str, Any]:
         return {"beta": self.beta[part]}

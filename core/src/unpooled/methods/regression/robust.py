@@ -15,7 +15,6 @@ import numpy as np
 
 from unpooled.asking.cohort import Cohort
 from unpooled.asking.question import Arrays, Condition, Real
-from unpooled.kernels.logistic import squares
 from unpooled.kernels.logistic_weights import SQUARED, SQUARED_LINEAR
 from unpooled.methods.ld.options import is_clumped
 from unpooled.methods.regression.logistic_questions import Evaluate, People
@@ -51,9 +50,8 @@ class SquareResiduals(Evaluate, name="logistic/squares", title="Square residuals
         return 0
 
     def local(self, cohort: Cohort) -> Arrays:
-        copies, lacking, design, fill = self.data_of(cohort)
-        about = copies.values, copies.second, lacking, design, self.beta, fill, self.exact
-        return {"squares": squares(*about, self.weights)}
+        regressions = self.regressions_of(cohort, self.copies_of(cohort))
+        return {"squares": regressions.squares(self.beta, self.weights)}
 
 
 @dataclass(frozen=True, eq=False)

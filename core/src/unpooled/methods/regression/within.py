@@ -22,8 +22,6 @@ import numpy as np
 from unpooled.asking.cohort import Cohort, Samples
 from unpooled.asking.question import Arrays, Condition, Real
 from unpooled.kernels.fixed_order import pairs
-from unpooled.kernels.logistic import evaluate
-from unpooled.methods.regression.about_variants import INCOMPLETE
 from unpooled.methods.regression.logistic_questions import Evaluate, FitCovariates, People
 from unpooled.methods.shared.groups import complete
 from unpooled.methods.shared.options import is_apart
@@ -108,18 +106,14 @@ class EvaluateWithin(Evaluate, name="logistic/evaluate-within", title="Fit model
     asked_if: ClassVar[Condition] = is_apart
 
     def local(self, cohort: Cohort) -> Arrays:
-        copies, lacking, design, fill = self.data_of(cohort)
-
-        def at(beta: np.ndarray) -> Evaluated:
-            return evaluate(copies.values, copies.second, lacking, design, beta, fill, self.exact)
-
-        people = self.people_of(cohort)
+        copies, people = self.copies_of(cohort), self.people_of(cohort)
+        regressions = self.regressions_of(cohort, copies)
         sides = np.column_stack([people.inside, people.case]).astype(np.float64)
         counts = np.repeat(sides.sum(axis=0)[None], self.variants, axis=0)
         if self.exact:
-            counts[lacking] -= copies.over_missing(self.flagged(INCOMPLETE), sides)
+            counts[regressions.lacking] -= copies.over_missing(regressions.lacking, sides)
         both = (counts[:, 1] > 0) & (counts[:, 1] < counts[:, 0])
-        likelihood, gradient, hessian = profiled(at, self.beta, both)
+        likelihood, gradient, hessian = profiled(regressions.evaluate, self.beta, both)
         return {"likelihood": likelihood, "gradient": gradient, "hessian": hessian}
 
     def people_of(self, cohort: Cohort) -> People:
