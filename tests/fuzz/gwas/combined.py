@@ -104,7 +104,7 @@ def own_fits(study: Study, truth: Truth, name: str, pair: tuple[str, str]) -> li
                 return None
             continue
         fit = rows.fit()
-        if fit is None or not np.isfinite(fit.se).all() or fit.of("ADD")[1] <= 1e-9 * np.ptp(rows.y):
+        if fit is None or not np.isfinite(fit.se).all() or fit.of("ADD")[1] <= 1e-5 * np.ptp(rows.y):
             return None  # next to nothing is left to explain
         found.append(fit)
     return found

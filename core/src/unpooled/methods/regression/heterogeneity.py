@@ -161,7 +161,8 @@ class OfEstimates(OfAsked, UnderPlan, ring_bits=128):
             np.ldexp(values, -self.exponent)
             for values in kept_estimates(self.plan, self.chromosome, self.items, cohort)
         )
-        has = np.isfinite(effect) & np.isfinite(se) & (se > 0)
+        # Below that, next to nothing is left to explain: of few people whose phenotypes are tied, rounding.
+        has = np.isfinite(effect) & np.isfinite(se) & (se >= WEIGHT**-0.5)
         return np.where(has, effect, 0.0), np.where(has, 1 / np.where(has, se, 1) ** 2, 0.0)
 
 
