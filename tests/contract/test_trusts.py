@@ -70,15 +70,18 @@ def test_a_plan_that_does_not_say_keeps_its_hash() -> None:
 
 
 REFUSED: dict[str, tuple[Plan, str]] = {
-    "compared": (of_tables("robust", opens="bits").plan, "compares sums"),
+    "compared": (of_tables("robust", opens="bits").plan, r"\(--opens\) compares sums"),
     "a density": (
         of_variants("pca", pca=2, files=("eigenval", "eigenvec.allele", "acount", "density")).plan,
-        "compares sums",
+        "with the file density compares sums",
     ),
-    "normal scores": (of_variants("linear", rint=True).plan, "compares sums"),
+    "normal scores": (
+        of_variants("linear", rint=True).plan,
+        r"^trust: Linear regression with Normal scores of the phenotype \(--rint\) compares sums",
+    ),
     "scaled by what is compared": (
         of_model("ridge", scalings=("yeo-johnson", "robust")).plan,
-        "compares sums",
+        "regression compares sums",
     ),
     "searched": (STUDIES["encode, of searched words"]().plan, "list them"),
 }

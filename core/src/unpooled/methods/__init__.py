@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -39,14 +39,30 @@ def check(plan: Plan) -> Method:
     if problems := found.problems(plan):
         raise PlanError(problems)
     if plan.in_pairs and compares(plan):
-        problem = f"{found.title} compares sums, for which a compensator is needed: choose {COMPENSATOR}"
+        what = " with ".join(filter(None, (found.title, " and ".join(_comparing(plan)))))
+        problem = f"{what} compares sums, for which a compensator is needed: choose {COMPENSATOR}"
         raise PlanError({TRUST.name: problem})
     return found
 
 
 def compares(plan: Plan) -> bool:
     """Tell whether a study under this plan may compare sums that nobody reads."""
-    return any(kind.opens and kind.sends_under(plan) for kind in questions_of(plan))
+    return bool(_compared(plan))
+
+
+def _compared(plan: Plan) -> set[str]:
+    return {kind.name for kind in questions_of(plan) if kind.opens and kind.sends_under(plan)}
+
+
+def _comparing(plan: Plan) -> Iterator[str]:
+    """Name the options and files of a plan without which fewer sums would be compared."""
+    for option in algorithm(plan.test).options:
+        if _compared(plan.without(option.name)) < _compared(plan):
+            yield f"{option.label} ({option.flag_here})"
+    for file in plan.files:
+        others = tuple(other for other in plan.files if other != file)
+        if others and _compared(replace(plan, files=others)) < _compared(plan):
+            yield f"the file {file}"
 
 
 def completed(fields: Mapping[str, Any]) -> Plan:

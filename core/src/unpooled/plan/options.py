@@ -107,6 +107,11 @@ class Option(Generic[Value]):
         return found
 
     @property
+    def flag_here(self) -> str:
+        """The flag of `unpooled rehearse`."""
+        return self.flag or f"--{self.name.replace('_', '-')}"
+
+    @property
     def name_and_flag(self) -> str:
         """The label with PLINK's flag beside it, for those who know that."""
         return f"{self.label} ({self.flag})" if self.flag else self.label

@@ -50,7 +50,6 @@ def _of_answers(option: Option[Any]) -> Iterator[click.Option]:
 
 def flag(option: Option[Any]) -> click.Option:
     """Make the flag of one option; its value is None where it was not given."""
-    flag = option.flag or f"--{option.name.replace('_', '-')}"
     shown: dict[str, Any] = {"help": f"{option.label}. {option.explained}".strip()}
     match option:
         case Switch():
@@ -68,7 +67,7 @@ def flag(option: Option[Any]) -> click.Option:
             shown |= {"type": click.File(encoding="utf-8"), "callback": _lines, "metavar": "FILE"}
         case Entries():
             shown |= {"callback": _entries(option), "metavar": "X,…"}
-    return click.Option([flag, option.name], **shown)
+    return click.Option([option.flag_here, option.name], **shown)
 
 
 def _lines(context: click.Context, parameter: click.Parameter, file: TextIO | None) -> str | None:

@@ -103,7 +103,7 @@ FALLBACK, ALWAYS, NEVER = "firth-fallback", "firth", "no-firth"
 
 
 def _firth_problem(answer: str, plan: Plan) -> str:
-    others = (COHORTS_APART.flag or "--cohorts-apart") * is_apart(plan), "--robust" * ROBUST.of(plan)
+    others = COHORTS_APART.flag_here * is_apart(plan), ROBUST.flag_here * ROBUST.of(plan)
     if answer != ALWAYS or not any(others):
         return ""
     return f"does not go with {next(filter(None, others))}: choose one of them"
