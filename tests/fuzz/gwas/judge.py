@@ -33,6 +33,8 @@ that error.
 """
 _OF_RANKS = 1e-8
 """Tolerance of a coefficient of normal scores, whose quantiles have nine digits, as PLINK's."""
+_LEAST_P = 1e-300
+"""P below which SciPy may have none."""
 _SURE = 3.0
 """Standard error, per deviation of a column, below which an iteration has come to a maximum."""
 
@@ -145,7 +147,7 @@ class Judge:
             found = {title: (effect, close * se) for title, effect in effects.items()}
         found |= dict.fromkeys(_ERRORS, (se, close * se))
         found |= {title: (z, close * (1 + abs(z))) for title in _STATISTICS}
-        found["P"] = (p, close * p * (1 + z * z))
+        found["P"] = (p, close * p * (1 + z * z) + _LEAST_P)
         return {title: value for title, value in found.items() if title in line}
 
     def _expected_together(self, line: Line, fit: Fit) -> dict[str, tuple[float, float]]:
