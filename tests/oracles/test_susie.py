@@ -63,6 +63,9 @@ class People:
     missing: float = 0.0
     ties: int = 0
     """Number of further variants that are like the first with an effect, or its mirror image."""
+    condition: tuple[int, ...] = ()
+    """Variants that the plan conditions on."""
+    components: int = 0
 
     @functools.cached_property
     def drawn(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -80,6 +83,15 @@ class People:
         copies[random.random(copies.shape) < self.missing] = -1
         return copies, y + random.normal(size=self.people), age[:, None]
 
+    @property
+    def covariates(self) -> np.ndarray:
+        """All that the plan has, principal components but for their size: (n, c)."""
+        copies, _, age = self.drawn
+        p = copies.mean(axis=1, keepdims=True) / 2
+        z = (copies - 2 * p) / np.sqrt(2 * p * (1 - p))
+        scores = np.linalg.svd(z, full_matrices=False)[2][: self.components]
+        return np.column_stack([age, *copies[[*self.condition]], *scores])
+
     def phenotype(self, trait: str) -> np.ndarray:
         y = self.drawn[1]
         return y if trait == "quantitative" else (y > np.quantile(y, 0.7)).astype(float)
@@ -92,6 +104,9 @@ CASES = {
     "missing calls": People(1400, (0.35, 0.3), missing=0.05),
     "few people": People(110, (1.2,)),
     "three": People(2500, (0.3, 0.3, 0.25)),
+    "beside a condition": People(2500, (0.3, 0.3, 0.25), condition=(20,)),
+    "beside components": People(2500, (0.3, 0.3, 0.25), components=2),
+    "beside both": People(2500, (0.3, 0.3, 0.25), condition=(40,), components=1),
 }
 
 
@@ -111,6 +126,7 @@ def study(people: People, trait: str, rule: str) -> tuple[dict[str, np.ndarray],
         for k in parts
     ]
     options: dict[str, Any] = {"trait": trait, "missing": rule, "clump_p1": 0.05}
+    options |= {"condition": tuple(f"v{k}" for k in people.condition), "components": people.components}
     test = "linear" if trait == "quantitative" else "logistic"
     plan = Plan(test, "y", 3, NO_KEY, covariates=(Covariate("age"),), files=FILES, **options)
     tables = run(plan, panel, cohorts)
@@ -155,9 +171,8 @@ def test_credible_sets_are_those_of_susier(name: str, trait: str, tmp_path: Path
     people = CASES[name]
     found, _ = study(people, trait, "exact" if name == "missing calls" else "mean")
     assert len(np.unique(found["variant"])) == 1
-    copies, _, covariates = people.drawn
-    own = copies[found["other"]]
-    sets = compare(found, of_susier(own, people.phenotype(trait), covariates, trait, tmp_path))
+    own = people.drawn[0][found["other"]]
+    sets = compare(found, of_susier(own, people.phenotype(trait), people.covariates, trait, tmp_path))
     assert (sets > 0) == (name != "none")
 
 
