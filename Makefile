@@ -69,6 +69,7 @@ bench-parts:
 	@$(PY) bench/starting.py
 	@$(PY) bench/pictures.py
 	@$(PY) bench/few_cases.py
+	@$(PY) bench/asked.py
 	@$(PY) bench/polygenic.py
 	@$(PY) bench/components.py --variants 20000 --samples 5000
 	@$(PY) bench/relatives.py --variants 20000 --samples 5000 --cohorts 3

@@ -88,6 +88,11 @@ def test_a_plan_is_foreseen_or_refused_as_a_study_would_be(person: Person) -> No
     assert one["bytes"] < two["bytes"] and one["seconds"] <= two["seconds"]
     sent = [line["bytes"] * line["usual_rounds"] for line in one["leaving"] if line["bytes"]]
     assert sum(sent) == one["bytes"]
+    cases = {"test": "logistic", "trait": "case/control"}
+    plain, saddlepoint = (asked(**cases, files=files).json() for files in (["assoc"], ["assoc", "spa"]))
+    assert 1.2 < saddlepoint["seconds"] / plain["seconds"] < 2
+    for option in ("robust", "loco"):
+        assert 1.1 < asked(**{option: True}).json()["seconds"] / asked().json()["seconds"] < 3
     tables = {"test": "network", "phenotype": "", "trait": "none", "panel_mode": "none"}
     columns = [{"name": "age"}, {"name": "los", "role": "outcome"}]
     short, long = (asked(**tables, schema=columns, training_rounds=rounds).json() for rounds in (10, 100))

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, ClassVar, Generic, TypeVar, cast
 from unpooled import method_modules
 from unpooled.asking.cohort import ArrayTable, Table
 from unpooled.asking.procedure import Procedure
-from unpooled.asking.question import Arrays, Question, check_words, words
+from unpooled.asking.question import Arrays, Condition, Question, check_words, words
 from unpooled.asking.sizes import LONGEST_ALLELE, LONGEST_ID, ONE_VARIANT, VARIANTS, Sizes
 from unpooled.methods import question_in_words
 from unpooled.methods.phenotypes import required
@@ -82,6 +82,8 @@ class Cost:
     """
     dosed: float = 0.0
     """Seconds per person and variant that dosages take beyond calls: every question reads them anew."""
+    once: float = 0.0
+    """Seconds per person, however many variants there are."""
 
     def seconds(
         self, people: int, variants: int, covariates: int, threads: int = 1, *, dosages: bool = False
@@ -90,7 +92,7 @@ class Cost:
         counts columns.
         """
         person = self.person(covariates + 2) + (self.dosed if dosages else 0)
-        return variants * (people * person / threads + self.each)
+        return variants * (people * person / threads + self.each) + people * self.once / threads
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -257,6 +259,8 @@ class VariantMethod(Method):
     people: it asks once about what does not depend on the phenotype, and gives tables of each.
     """
     cost: Cost = Cost()
+    further: tuple[tuple[Condition, Cost], ...] = ()
+    """Costs beside this one, each of a study under a plan that fulfils the condition."""
 
     def question(self, plan: Plan) -> tuple[Fact, ...]:
         return question_in_words.of_variants(plan)

@@ -48,8 +48,9 @@ def _seconds(plan: Plan) -> float | None:
     if not isinstance(method, VariantMethod):
         # How many words there will be, and how large the images are, nobody knows yet.
         return None if plan.images or plan.searched else _seconds_of_tables(plan)
-    covariates = len(plan.covariate_columns)
-    return len(plan.each) * method.cost.seconds(PEOPLE, VARIANTS, covariates, dosages=DOSAGES.of(plan))
+    costs = method.cost, *(cost for is_asked, cost in method.further if is_asked(plan))
+    about = PEOPLE, VARIANTS, len(plan.covariate_columns)
+    return len(plan.each) * sum(cost.seconds(*about, dosages=DOSAGES.of(plan)) for cost in costs)
 
 
 def _seconds_of_tables(plan: Plan) -> float | None:

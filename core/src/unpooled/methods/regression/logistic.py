@@ -56,7 +56,7 @@ from unpooled.methods.regression.logistic_questions import (
     model_of,
     models_of,
 )
-from unpooled.methods.regression.method import HETEROGENEITY, regression
+from unpooled.methods.regression.method import HETEROGENEITY, evaluation, regression
 from unpooled.methods.regression.null_model import Begun, NullModel
 from unpooled.methods.regression.options import FIRTH, ROBUST, few_cohorts
 from unpooled.methods.regression.pool import Pool
@@ -311,11 +311,9 @@ def _go_on(
 def _seconds(columns: int) -> float:
     """Per person and variant: the sums at the covariates' model, and as a rule two evaluations.
 
-    An evaluation grows with its second derivatives; there is one in single precision and one in double, and
-    the rest are of few variants.
+    There is one in single precision and one in double, and the rest are of few variants.
     """
-    operations = 40 + columns * (columns + 3) / 2
-    return 0.33e-9 * -(-columns // 8) + (2.2e-9 + 3.1e-9) * operations / (40 + 6 * 9 / 2)
+    return 0.33e-9 * -(-columns // 8) + evaluation(columns, 2.2e-9) + evaluation(columns)
 
 
 LOGISTIC = regression(

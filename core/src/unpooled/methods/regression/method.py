@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from unpooled.asking.procedure import Procedure
-from unpooled.asking.question import Question
+from unpooled.asking.question import Condition, Question
 from unpooled.formats.meta import write_meta
 from unpooled.methods.algorithm import AboutFile, Cost, VariantMethod
 from unpooled.methods.features import Feature, FeatureFile, variant_method
@@ -25,11 +25,11 @@ from unpooled.methods.regression.results import FILES, columns_of, file_name
 from unpooled.methods.shared.layout import laid_out
 from unpooled.methods.shared.options import OF_DOSAGES
 from unpooled.plan import genotype_model
-from unpooled.plan.common_options import REGRESSION
+from unpooled.plan.common_options import LOCO, REGRESSION
 from unpooled.plan.floors import QUANTITATIVE
 from unpooled.plan.options import Option
 from unpooled.plan.plan import Plan
-from unpooled.plan.result_files import META
+from unpooled.plan.result_files import META, SPA
 from unpooled.plan.templates import with_components, with_predictions
 
 _ABOUT_META = AboutFile(
@@ -47,6 +47,24 @@ HETEROGENEITY = Feature(
     file=FeatureFile(META, "ssf", _ABOUT_META, laid_out(write_meta), with_meta),
     rule=meta_problem,
 )
+
+
+def evaluation(columns: int, of_six: float = 3.1e-9) -> float:
+    """Seconds per person and variant of the sums at a model, in double precision; `of_six`: with six columns.
+
+    They grow with second derivatives.
+    """
+    return of_six * (40 + columns * (columns + 3) / 2) / (40 + 6 * 9 / 2)
+
+
+_FURTHER: tuple[tuple[Condition, Cost], ...] = (
+    (ROBUST.of, Cost(10e-6, evaluation)),
+    # Variants are counted and summed anew; of those with P < 0.05 people are looked at one by one.
+    (lambda plan: SPA in plan.files, Cost(2e-6, lambda columns: 9e-9)),
+    # As many variants take part in predictions as the people allow, however many there are.
+    (LOCO.of, Cost(0.0, lambda columns: 0.0, once=1.6e-3)),
+)
+"""Costs of what a plan may ask beside the fits, as measured by `bench/asked.py`."""
 
 
 def regression(
@@ -91,6 +109,7 @@ def regression(
         templates=(with_components(name), with_predictions(name)),
         rules=lambda plan: genotype_model.names_problem(plan) | rule(plan),
         cost=cost,
+        further=_FURTHER,
         file_name=file_name,
         columns=columns_of,
         looked_at=with_meta,
