@@ -59,6 +59,7 @@ def main() -> None:
     groups = np.stack([case == 1, case == 0])
     masks = group_masks(groups)
     linear = np.column_stack([covariates, random.normal(size=PEOPLE)])
+    copies = np.repeat([[[0.0], [1.0], [2.0]], [[1.0], [1.0], [1.0]]], linear.shape[1], axis=2)
     start, squared = random.normal(size=(PEOPLE, 2 + COVARIATES)), random.random((PEOPLE, 1))
     over = random.normal(size=(PEOPLE, 20))
     design = Design.of(covariates, everyone, case, ones, np.zeros(PEOPLE, np.int64))
@@ -90,7 +91,7 @@ def main() -> None:
         ("dosages: sums of two groups",
          lambda: of_dosages.count_dosages(dosages, groups), 2 / memory),
         ("dosages: sums with 5 columns",
-         lambda: of_dosages.products(dosages, second, linear), 8 / additions),
+         lambda: of_dosages.products(dosages, second, linear, copies), 8 / additions),
         ("dosages: over missing, 20 columns",
          lambda: of_dosages.over_missing(dosages, over), 2 / memory + MISSING / 3 * 20 / additions),
         ("dosages: one, single precision",
